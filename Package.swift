@@ -1,0 +1,82 @@
+// swift-tools-version: 6.2
+// A folder's number is its stage: a target depends on targets of its own stage or a lower one, never on a higher.
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+  .enableUpcomingFeature("InferIsolatedConformances"),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .strictMemorySafety(),
+  .enableExperimentalFeature("Lifetimes"),
+  .treatAllWarnings(as: .error),
+]
+
+/// Tests call C and the kernel freely (they start servers, they speak raw sockets), so the memory-safety marks are not asked of them.
+let testSettings: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+  .enableUpcomingFeature("InferIsolatedConformances"),
+  .enableUpcomingFeature("ExistentialAny"),
+  .treatAllWarnings(as: .error),
+]
+
+func foreign(_ name: String) -> Target {
+  .systemLibrary(name: name, path: "Sources/0-Foreign/\(name)")
+}
+
+func module(_ stage: String, _ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .target(
+    name: name, dependencies: dependencies, path: "Sources/\(stage)/\(name)",
+    swiftSettings: settings)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .testTarget(
+    name: "\(name)Tests", dependencies: dependencies + [.target(name: name)],
+    path: "Tests/\(name)Tests", swiftSettings: testSettings)
+}
+
+let package = Package(
+  name: "AttestGate",
+  products: [.executable(name: "attestgate", targets: ["attestgate"])],
+  targets: [
+    foreign("CLinux"), foreign("COpenSSL"), foreign("CHiredis"), foreign("CYAML"),
+
+    module("1-Wire", "Bytes", []),
+    module("1-Wire", "Telemetry", ["Bytes", "CLinux"]),
+    module("1-Wire", "EventLoop", ["Bytes", "CLinux"]),
+
+    module("2-Message", "HTTP", ["Bytes"]),
+
+    module("3-Route", "Routing", ["Bytes"]),
+
+    module("4-Gate", "Cryptography", ["Bytes", "COpenSSL"]),
+    module("4-Gate", "AppAttest", ["Bytes", "Cryptography"]),
+    module("4-Gate", "Store", ["Bytes", "EventLoop", "Telemetry", "Cryptography", "AppAttest", "CHiredis"]),
+    module("4-Gate", "Gate", ["Bytes", "EventLoop", "Telemetry", "HTTP", "Routing", "Cryptography", "AppAttest", "Store"]),
+
+    module("5-Upstream", "Upstream", ["Bytes", "EventLoop", "Telemetry", "HTTP", "Gate"]),
+
+    module(
+      "6-Exchange", "Exchange",
+      ["Bytes", "EventLoop", "Telemetry", "HTTP", "Routing", "Cryptography", "AppAttest", "Store", "Gate", "Upstream"]),
+
+    module(
+      "7-Run", "Configuration",
+      ["Bytes", "EventLoop", "HTTP", "Routing", "Cryptography", "AppAttest", "Store", "Gate", "Upstream", "Exchange", "CYAML"]),
+    module("7-Run", "Administration", ["Bytes", "EventLoop", "Telemetry", "HTTP", "Store", "Exchange"]),
+    module("7-Run", "SimulatedDevice", ["Bytes", "Cryptography", "AppAttest"]),
+    .executableTarget(
+      name: "attestgate",
+      dependencies: [
+        "Bytes", "EventLoop", "Telemetry", "HTTP", "Routing", "Cryptography", "AppAttest", "Store", "Gate", "Upstream", "Exchange",
+        "Configuration", "Administration", "SimulatedDevice", "CHiredis", "COpenSSL", "CLinux",
+      ],
+      path: "Sources/7-Run/attestgate", swiftSettings: settings),
+
+    tests("Bytes", []),
+  ]
+)

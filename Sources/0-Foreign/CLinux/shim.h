@@ -1,0 +1,75 @@
+// The kernel interfaces that Swift's Glibc module leaves out, and wraps for what the importer cannot take:
+// macros, and calls whose address parameter becomes a transparent union under _GNU_SOURCE.
+#pragma once
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+extern int accept4(int, struct sockaddr *, socklen_t *, int);
+
+static inline int clinux_errno(void) { return errno; }
+
+static inline int clinux_accept4(int listener, struct sockaddr_storage *address, socklen_t *length) {
+  return accept4(listener, (struct sockaddr *)address, length, SOCK_NONBLOCK | SOCK_CLOEXEC);
+}
+static inline int clinux_connect(int fd, const struct sockaddr_storage *address, socklen_t length) {
+  return connect(fd, (const struct sockaddr *)address, length);
+}
+static inline int clinux_bind(int fd, const struct sockaddr_storage *address, socklen_t length) {
+  return bind(fd, (const struct sockaddr *)address, length);
+}
+static inline int clinux_getsockname(int fd, struct sockaddr_storage *address, socklen_t *length) {
+  return getsockname(fd, (struct sockaddr *)address, length);
+}
+static inline int clinux_socket_error(int fd) {
+  int error = 0;
+  socklen_t length = sizeof error;
+  if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length) < 0) return errno;
+  return error;
+}
+static inline int clinux_set_option(int fd, int level, int name, int value) {
+  return setsockopt(fd, level, name, &value, sizeof value);
+}
+/* SO_LINGER with zero seconds: close sends a reset. */
+static inline int clinux_reset_on_close(int fd) {
+  struct linger linger = {1, 0};
+  return setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof linger);
+}
+static inline uint64_t clinux_monotonic_nanoseconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+static inline uint64_t clinux_unix_nanoseconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+static inline int clinux_epoll_add(int epoll, int fd, uint32_t events, uint64_t data) {
+  struct epoll_event event = {.events = events, .data = {.u64 = data}};
+  return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event);
+}
+static inline int clinux_epoll_remove(int epoll, int fd) { return epoll_ctl(epoll, EPOLL_CTL_DEL, fd, 0); }
+enum {
+  CLINUX_EPOLLIN = EPOLLIN, CLINUX_EPOLLOUT = EPOLLOUT, CLINUX_EPOLLRDHUP = EPOLLRDHUP,
+  CLINUX_EPOLLHUP = EPOLLHUP, CLINUX_EPOLLERR = EPOLLERR, CLINUX_EPOLLEXCLUSIVE = 1 << 28,
+};
+#define CLINUX_EPOLLET_BIT 31

@@ -1,0 +1,66 @@
+/// One entry of `upstreams:` in proxy.yaml, with every default filled in.
+public struct UpstreamSettings: Sendable {
+  /// Where one server listens.
+  public struct Server: Sendable, Hashable {
+    /// Host name or address, without brackets.
+    public var host: String
+    /// TCP port.
+    public var port: UInt16
+
+    /// A server.
+    public init(host: String, port: UInt16) {
+      self.host = host
+      self.port = port
+    }
+  }
+
+  /// Which `Host` the upstream sees.
+  public enum HostForm: Sendable, Equatable {
+    /// The client's.
+    case pass
+    /// The server's own name and port.
+    case upstream
+    /// This text.
+    case literal(String)
+  }
+
+  /// A header field to set.
+  public struct Field: Sendable, Equatable {
+    /// As written.
+    public var name: String
+    /// As written.
+    public var value: String
+
+    /// A field.
+    public init(name: String, value: String) {
+      self.name = name
+      self.value = value
+    }
+  }
+
+  /// Its name in proxy.yaml.
+  public var name: String
+  /// At least one.
+  public var servers: [Server]
+  public var host: HostForm = .pass
+  public var connectTimeoutMilliseconds = 2_000
+  /// Until the head of the answer.
+  public var responseTimeoutMilliseconds = 30_000
+  /// Between two bytes of the answer.
+  public var idleTimeoutMilliseconds = 60_000
+  /// Idle connections kept, a worker and server.
+  public var poolIdleMax = 64
+  public var poolIdleTimeoutMilliseconds = 55_000
+  public var requestFieldsSet: [Field] = []
+  /// Names in lower case.
+  public var requestFieldsRemoved: [String] = []
+  public var responseFieldsSet: [Field] = []
+  /// Names in lower case.
+  public var responseFieldsRemoved: [String] = []
+
+  /// The defaults of config.md.
+  public init(name: String, servers: [Server]) {
+    self.name = name
+    self.servers = servers
+  }
+}
