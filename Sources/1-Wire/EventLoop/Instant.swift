@@ -26,6 +26,7 @@ public struct Instant: Sendable, Comparable {
   @inlinable
   public func advanced(byMilliseconds milliseconds: Int) -> Instant { advanced(byNanoseconds: UInt64(milliseconds) * 1_000_000) }
 
+  /// Whether the left moment is the earlier one.
   @inlinable
   public static func < (left: Instant, right: Instant) -> Bool { left.nanoseconds < right.nanoseconds }
 }

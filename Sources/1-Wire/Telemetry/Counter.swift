@@ -1,4 +1,4 @@
-public import Synchronization
+import Synchronization
 
 /// A number that one worker raises and a scrape reads.
 public final class Counter: Sendable {

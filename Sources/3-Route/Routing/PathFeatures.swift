@@ -1,5 +1,6 @@
 /// What a path contains that an upstream might read in another way than the gate; refused unless the route lists it (`allow_in_path`).
 public struct PathFeatures: OptionSet, Sendable {
+  /// The set's bits.
   public let rawValue: UInt8
 
   /// A set from its bits.

@@ -31,6 +31,7 @@ public struct GatePolicy: Sendable {
 
   /// Members that the client data must have. `query` follows from ``bindsQuery``.
   public struct Binding: OptionSet, Sendable {
+    /// The set's bits.
     public let rawValue: UInt8
     /// A set from its bits.
     public init(rawValue: UInt8) { self.rawValue = rawValue }
@@ -56,16 +57,21 @@ public struct GatePolicy: Sendable {
     public init() {}
   }
 
+  /// What a refusal means.
   public var mode: Mode = .enforce
   /// App IDs that are admitted, with the environments that each may come from.
   public var apps: [String: Set<AttestationEnvironment>] = [:]
+  /// Members that the client data must have (`bind`).
   public var binding: Binding = [.method, .path, .body]
   /// Whether a query must be bound (`query: bound`).
   public var bindsQuery = true
+  /// How the path is compared (`path_form`).
   public var pathForm: PathForm = .decoded
+  /// Which part of the request is the client data (`client_data`).
   public var clientData: ClientDataProfile = .json
   /// Whether the request must name its key (`key_id: required`).
   public var requiresKeyID = false
+  /// How counters are accepted (`counter`).
   public var counter: CounterRule = .strict
   /// In bytes.
   public var bodyBytesMax = 1 << 20
@@ -73,6 +79,7 @@ public struct GatePolicy: Sendable {
   public var bodyMemoryBytes = 64 << 10
   /// `on_store_failure: allow`.
   public var admitsOnStoreFailure = false
+  /// Where the inputs are (`headers`).
   public var inputs = InputFields()
   /// Whether the inputs are passed on to the upstream.
   public var keepsInputFields = false

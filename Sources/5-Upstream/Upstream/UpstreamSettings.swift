@@ -42,7 +42,9 @@ public struct UpstreamSettings: Sendable {
   public var name: String
   /// At least one.
   public var servers: [Server]
+  /// Which `Host` the upstream sees (`host`).
   public var host: HostForm = .pass
+  /// For one server.
   public var connectTimeoutMilliseconds = 2_000
   /// Until the head of the answer.
   public var responseTimeoutMilliseconds = 30_000
@@ -50,10 +52,13 @@ public struct UpstreamSettings: Sendable {
   public var idleTimeoutMilliseconds = 60_000
   /// Idle connections kept, a worker and server.
   public var poolIdleMax = 64
+  /// How long an idle connection is kept; shorter than the upstream keeps it.
   public var poolIdleTimeoutMilliseconds = 55_000
+  /// Replace fields of these names (`request_headers.set`).
   public var requestFieldsSet: [Field] = []
   /// Names in lower case.
   public var requestFieldsRemoved: [String] = []
+  /// Replace fields of these names (`response_headers.set`).
   public var responseFieldsSet: [Field] = []
   /// Names in lower case.
   public var responseFieldsRemoved: [String] = []

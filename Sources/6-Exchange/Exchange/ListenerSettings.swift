@@ -27,14 +27,23 @@ public struct ListenerSettings: Sendable {
     case keep
   }
 
+  /// Where to listen.
   public var bind: BindAddress
+  /// `underscore_headers`.
   public var underscoreFields: UnderscoreFields = .drop
+  /// Request line and fields together; more is 431.
   public var headBytesMax = 32 << 10
+  /// More is 414.
   public var requestLineBytesMax = 8 << 10
+  /// More is 431.
   public var fieldCountMax = 100
+  /// From a request's first byte to the end of its head.
   public var headTimeoutMilliseconds = 10_000
+  /// Between two bytes of a body.
   public var bodyTimeoutMilliseconds = 30_000
+  /// Between two requests.
   public var idleTimeoutMilliseconds = 75_000
+  /// While the client takes no byte of an answer.
   public var writeTimeoutMilliseconds = 30_000
 
   /// The defaults of config.md.
