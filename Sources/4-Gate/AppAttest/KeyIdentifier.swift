@@ -1,4 +1,4 @@
-public import Bytes
+import Bytes
 public import Cryptography
 
 /// Apple's key identifier: SHA-256 over the public key's uncompressed point (0x04 ‖ X ‖ Y, 65 bytes). 32 bytes.
