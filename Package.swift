@@ -78,5 +78,6 @@ let package = Package(
       path: "Sources/7-Run/attestgate", swiftSettings: settings),
 
     tests("Bytes", []),
+    tests("EventLoop", ["Bytes"]),
   ]
 )

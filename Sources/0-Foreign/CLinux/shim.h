@@ -1,6 +1,8 @@
 // The kernel interfaces that Swift's Glibc module leaves out, and wraps for what the importer cannot take:
 // macros, and calls whose address parameter becomes a transparent union under _GNU_SOURCE.
 #pragma once
+#include <stddef.h>
+#include <stdint.h>
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -73,3 +75,13 @@ enum {
   CLINUX_EPOLLHUP = EPOLLHUP, CLINUX_EPOLLERR = EPOLLERR, CLINUX_EPOLLEXCLUSIVE = 1 << 28,
 };
 #define CLINUX_EPOLLET_BIT 31
+
+/* Two buffers in one system call, without SIGPIPE. */
+static inline ssize_t clinux_send_two(int fd, const void *first, size_t first_count, const void *second, size_t second_count) {
+  struct iovec parts[2] = {{(void *)first, first_count}, {(void *)second, second_count}};
+  struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
+  return sendmsg(fd, &message, MSG_NOSIGNAL);
+}
+static inline int clinux_ignore(int signal_number) { return signal(signal_number, SIG_IGN) == SIG_ERR ? -1 : 0; }
+extern int pthread_setname_np(pthread_t, const char *);
+static inline int clinux_name_thread(pthread_t thread, const char *name) { return pthread_setname_np(thread, name); }

@@ -1,0 +1,98 @@
+import CLinux
+
+/// A listening socket, opened once and shared by the workers.
+///
+/// One queue for all: closing one of several SO_REUSEPORT sockets would reset what waits in it.
+public final class ListeningSocket: Sendable {
+  let descriptor: Int32
+  /// Where it listens, with the port that the kernel chose.
+  public let address: SocketAddress
+
+  /// Binds and listens. Throws the kernel's errno: address in use, not permitted, not available.
+  public init(_ wanted: SocketAddress) throws(SocketFailure) {
+    let descriptor = socket(wanted.domain, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    guard descriptor >= 0 else { throw .failed(clinux_errno()) }
+    _ = clinux_set_option(descriptor, SOL_SOCKET, SO_REUSEADDR, 1)
+    // `[::]` serves IPv4 as well, whatever the system's default.
+    if wanted.domain == AF_INET6 { _ = clinux_set_option(descriptor, Int32(IPPROTO_IPV6), IPV6_V6ONLY, 0) }
+    let bound = unsafe wanted.withNative { native, length in
+      unsafe clinux_bind(descriptor, native, length) == 0 && listen(descriptor, 4096) == 0 ? 0 : clinux_errno()
+    }
+    var storage = sockaddr_storage()
+    var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+    guard bound == 0, unsafe clinux_getsockname(descriptor, &storage, &length) == 0 else {
+      let error = bound == 0 ? clinux_errno() : bound
+      _ = CLinux.close(descriptor)
+      throw .failed(error)
+    }
+    self.descriptor = descriptor
+    address = SocketAddress(storage) ?? wanted
+  }
+
+  deinit { _ = CLinux.close(descriptor) }
+}
+
+/// What an attempt to accept brought.
+public enum AcceptOutcome {
+  /// A connection.
+  case connection(Socket)
+  /// None is waiting.
+  case wouldBlock
+  /// This one failed before it was taken; try the next.
+  case lost
+  /// No descriptors or memory: stop accepting for a while. The kernel's errno.
+  case exhausted(Int32)
+}
+
+/// One loop's share in a listening socket.
+public final class Acceptor: WaitSource {
+  private let listener: ListeningSocket
+
+  /// Watches `listener` on `loop`. Of several waiting loops the kernel wakes one (EPOLLEXCLUSIVE).
+  public init(_ listener: ListeningSocket, loop: EventLoop) {
+    self.listener = listener
+    super.init(loop: loop)
+    resume()
+  }
+
+  /// Watches again after ``pause()``.
+  public func resume() {
+    guard slot < 0 else { return }
+    // Level-triggered: what this loop leaves in the queue wakes the next one.
+    _ = loop.register(self, descriptor: listener.descriptor, events: UInt32(CLINUX_EPOLLIN | CLINUX_EPOLLEXCLUSIVE))
+  }
+
+  /// Stops watching; what arrives waits in the kernel's queue.
+  public func pause() {
+    loop.unregister(self, descriptor: listener.descriptor)
+  }
+
+  /// Stops for good and wakes who waits.
+  public func close() {
+    pause()
+    endAllWaits()
+  }
+
+  /// Takes the next connection.
+  public func accept() -> AcceptOutcome {
+    var storage = sockaddr_storage()
+    var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+    let descriptor = unsafe clinux_accept4(listener.descriptor, &storage, &length)
+    guard descriptor >= 0 else {
+      switch clinux_errno() {
+      case EAGAIN:
+        isReadable = false
+        return .wouldBlock
+      case EMFILE, ENFILE, ENOBUFS, ENOMEM: return .exhausted(clinux_errno())
+      default: return .lost
+      }
+    }
+    let peer = SocketAddress(storage) ?? listener.address
+    if peer.domain != AF_UNIX { _ = clinux_set_option(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1) }
+    guard let socket = Socket(descriptor: descriptor, peer: peer, loop: loop, isConnected: true) else { return .exhausted(ENOMEM) }
+    return .connection(socket)
+  }
+
+  /// Ends this turn's accepting: the level-triggered event comes again while connections wait.
+  public func endTurn() { isReadable = false }
+}
