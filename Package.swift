@@ -79,5 +79,6 @@ let package = Package(
 
     tests("Bytes", []),
     tests("EventLoop", ["Bytes"]),
+    tests("Gate", ["Bytes", "EventLoop", "HTTP", "Routing", "Cryptography", "AppAttest", "Store"]),
   ]
 )
