@@ -46,7 +46,7 @@ let package = Package(
     foreign("CLinux"), foreign("COpenSSL"), foreign("CHiredis"), foreign("CYAML"),
 
     module("1-Wire", "Bytes", []),
-    module("1-Wire", "Telemetry", ["Bytes", "CLinux"]),
+    module("1-Wire", "Telemetry", ["Bytes", "EventLoop", "CLinux"]),
     module("1-Wire", "EventLoop", ["Bytes", "CLinux"]),
 
     module("2-Message", "HTTP", ["Bytes"]),
@@ -80,5 +80,6 @@ let package = Package(
     tests("Bytes", []),
     tests("EventLoop", ["Bytes"]),
     tests("Gate", ["Bytes", "EventLoop", "HTTP", "Routing", "Cryptography", "AppAttest", "Store"]),
+    tests("Telemetry", []),
   ]
 )

@@ -82,6 +82,9 @@ static inline ssize_t clinux_send_two(int fd, const void *first, size_t first_co
   struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
   return sendmsg(fd, &message, MSG_NOSIGNAL);
 }
+static inline int clinux_open_log(const char *path) {
+  return open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0640);
+}
 static inline int clinux_ignore(int signal_number) { return signal(signal_number, SIG_IGN) == SIG_ERR ? -1 : 0; }
 extern int pthread_setname_np(pthread_t, const char *);
 static inline int clinux_name_thread(pthread_t thread, const char *name) { return pthread_setname_np(thread, name); }

@@ -1,14 +1,14 @@
 import CLinux
 
 /// Threads without a pool behind them.
-enum NativeThread {
+package enum NativeThread {
   private final class Body: Sendable {
     let run: @Sendable () -> Void
     init(_ run: @escaping @Sendable () -> Void) { self.run = run }
   }
 
   /// Starts a detached thread. `name` shows in `ps` and `perf`, 15 bytes at most.
-  static func start(name: String, _ body: @escaping @Sendable () -> Void) {
+  package static func start(name: String, _ body: @escaping @Sendable () -> Void) {
     var attributes = pthread_attr_t()
     unsafe pthread_attr_init(&attributes)
     unsafe pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
