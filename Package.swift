@@ -81,5 +81,6 @@ let package = Package(
     tests("EventLoop", ["Bytes"]),
     tests("Gate", ["Bytes", "EventLoop", "HTTP", "Routing", "Cryptography", "AppAttest", "Store"]),
     tests("Telemetry", []),
+    tests("Cryptography", ["Bytes", "COpenSSL"]),
   ]
 )

@@ -10,3 +10,25 @@
 #include <openssl/sha.h>
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
+
+static inline STACK_OF(X509) *cossl_certificates_new(void) { return sk_X509_new_null(); }
+/* Takes a reference of its own; 0 when there is no memory. */
+static inline int cossl_certificates_push(STACK_OF(X509) *stack, X509 *certificate) {
+  if (!X509_up_ref(certificate)) return 0;
+  if (sk_X509_push(stack, certificate) > 0) return 1;
+  X509_free(certificate);
+  return 0;
+}
+static inline int cossl_certificates_count(const STACK_OF(X509) *stack) { return stack ? sk_X509_num(stack) : 0; }
+static inline X509 *cossl_certificates_at(const STACK_OF(X509) *stack, int index) { return sk_X509_value(stack, index); }
+static inline void cossl_certificates_free(STACK_OF(X509) *stack) { sk_X509_pop_free(stack, X509_free); }
+/* Computed macros, and flags whose integer types differ. */
+enum { COSSL_STRICT = X509_V_FLAG_X509_STRICT };
+enum { COSSL_NAME_RFC2253 = XN_FLAG_RFC2253 };
+enum { COSSL_PUBLIC_KEY = EVP_PKEY_PUBLIC_KEY, COSSL_KEYPAIR = EVP_PKEY_KEYPAIR };
+static inline void cossl_free(void *bytes) { OPENSSL_free(bytes); }
+/* Whether reading PEM failed only because no further block begins. */
+static inline int cossl_pem_ended(void) {
+  unsigned long error = ERR_peek_last_error();
+  return ERR_GET_LIB(error) == ERR_LIB_PEM && ERR_GET_REASON(error) == PEM_R_NO_START_LINE;
+}

@@ -22,6 +22,19 @@ public struct SHA256Digest: Sendable, Hashable {
     word3 = word(24)
   }
 
+  /// The digest with these bytes.
+  public init(_ bytes: InlineArray<32, UInt8>) {
+    func word(_ start: Int) -> UInt64 {
+      var word: UInt64 = 0
+      for index in start..<start + 8 { word = word << 8 | UInt64(bytes[index]) }
+      return word
+    }
+    word0 = word(0)
+    word1 = word(8)
+    word2 = word(16)
+    word3 = word(24)
+  }
+
   /// The byte at `index`, 0 to 31.
   public subscript(index: Int) -> UInt8 {
     let word =
@@ -50,5 +63,12 @@ public struct SHA256Digest: Sendable, Hashable {
   /// Equality in a time that does not depend on the bytes.
   public static func == (left: SHA256Digest, right: SHA256Digest) -> Bool {
     (left.word0 ^ right.word0) | (left.word1 ^ right.word1) | (left.word2 ^ right.word2) | (left.word3 ^ right.word3) == 0
+  }
+}
+
+extension InlineArray where Element == UInt8, count == 32 {
+  /// The 32 bytes of a digest, in place.
+  public init(_ digest: SHA256Digest) {
+    self.init { digest[$0] }
   }
 }

@@ -1,0 +1,132 @@
+import COpenSSL
+
+/// Whether a leaf is vouched for by a pinned anchor.
+public enum ChainVerdict: Sendable, Equatable {
+  /// Every signature and every date holds; `anchor` is the fingerprint (SHA-256 of the DER) of the pinned certificate at the end.
+  case trusted(anchor: SHA256Digest)
+  /// Not vouched for.
+  case refused(ChainRefusal)
+}
+
+/// Why a chain is not trusted.
+public enum ChainRefusal: Sendable, Equatable, CustomStringConvertible {
+  /// A certificate of the chain is not valid yet.
+  case notYetValid
+  /// A certificate of the chain is not valid any more.
+  case expired
+  /// No pinned anchor issued the chain's last certificate, or one in between is missing.
+  case issuerUnknown
+  /// A signature does not verify.
+  case signatureInvalid
+  /// An issuer is no authority, or not for a chain this long (basicConstraints, keyUsage).
+  case issuerNotAuthority
+  /// A critical extension that is not understood.
+  case criticalExtensionUnknown
+  /// The certificates do not form exactly the chain that was given: one of them is not needed, or out of order.
+  case notTheGivenChain
+  /// Anything else libcrypto finds wrong, in its words.
+  case other(String)
+
+  /// For people.
+  public var description: String {
+    switch self {
+    case .notYetValid: "a certificate is not valid yet"
+    case .expired: "a certificate has expired"
+    case .issuerUnknown: "the issuer is none of the trusted roots"
+    case .signatureInvalid: "a certificate's signature is not valid"
+    case .issuerNotAuthority: "an issuer is not a certificate authority for this chain"
+    case .criticalExtensionUnknown: "a critical extension is not known"
+    case .notTheGivenChain: "the certificates do not form one chain in the given order"
+    case .other(let text): text
+    }
+  }
+}
+
+/// A leaf and the certificates between it and an anchor, each issued by the next.
+public struct CertificateChain: Sendable {
+  /// The certificate in question.
+  public let leaf: Certificate
+  /// Its issuer, the issuer's issuer and so on, without the anchor. Nothing in here is ever trusted for itself, self-signed or not.
+  public let intermediates: [Certificate]
+
+  /// Most certificates between leaf and anchor; App Attest has one.
+  public static let intermediatesMax = 4
+
+  /// A chain that is not verified yet.
+  public init(leaf: Certificate, intermediates: [Certificate]) {
+    self.leaf = leaf
+    self.intermediates = intermediates
+  }
+
+  /// Verifies the chain by RFC 5280 section 6 at a given time, with `anchors` as the only trusted certificates.
+  ///
+  /// Strict: no system store, nothing fetched, the strict checks of X.509 on every certificate, at least 112 bits of security, and exactly the
+  /// given certificates in the given order. An anchor must be self-signed and valid at that time itself. About 2 ms for Apple's chain.
+  public func verify(anchors: [Certificate], at unixSeconds: Int) -> ChainVerdict {
+    guard intermediates.count <= Self.intermediatesMax else { return .refused(.notTheGivenChain) }
+    defer { ErrorQueue.clear() }
+    let context = unsafe Owned(allocated: X509_STORE_CTX_new(), X509_STORE_CTX_free)
+    let trusted = unsafe Owned(allocated: X509_STORE_new(), X509_STORE_free)
+    let untrusted = unsafe Owned(allocated: cossl_certificates_new(), cossl_certificates_free)
+    do throws(CertificateFailure) {
+      for anchor in anchors {
+        let parsed = try ParsedCertificate(der: anchor.der.span)
+        guard unsafe X509_STORE_add_cert(trusted.pointer, parsed.pointer) == 1 else { return .refused(.other("an anchor cannot be used")) }
+      }
+      for intermediate in intermediates {
+        let parsed = try ParsedCertificate(der: intermediate.der.span)
+        guard unsafe cossl_certificates_push(untrusted.pointer, parsed.pointer) == 1 else { return .refused(.other("out of memory")) }
+      }
+      let leaf = try ParsedCertificate(der: leaf.der.span)
+      guard unsafe X509_STORE_CTX_init(context.pointer, trusted.pointer, leaf.pointer, untrusted.pointer) == 1 else {
+        return .refused(.other("the chain cannot be verified"))
+      }
+      // The context borrows the leaf and both sets; all outlive it here.
+      return verdict(of: context, at: unixSeconds)
+    } catch {
+      return .refused(.other("\(error)"))
+    }
+  }
+
+  private func verdict(of context: borrowing Owned, at unixSeconds: Int) -> ChainVerdict {
+    let parameters = unsafe X509_STORE_CTX_get0_param(context.pointer)
+    unsafe X509_VERIFY_PARAM_set_time(parameters, time_t(unixSeconds))
+    unsafe X509_VERIFY_PARAM_set_depth(parameters, Int32(intermediates.count))
+    unsafe X509_VERIFY_PARAM_set_auth_level(parameters, 2)
+    guard unsafe X509_VERIFY_PARAM_set_flags(parameters, UInt(COSSL_STRICT)) == 1 else {
+      return .refused(.other("the chain cannot be verified"))
+    }
+    guard unsafe X509_verify_cert(context.pointer) == 1 else {
+      return .refused(ChainRefusal(verificationError: unsafe X509_STORE_CTX_get_error(context.pointer)))
+    }
+    let chain = unsafe X509_STORE_CTX_get0_chain(context.pointer)
+    guard unsafe Int(cossl_certificates_count(chain)) == intermediates.count + 2 else { return .refused(.notTheGivenChain) }
+    for (index, certificate) in ([leaf] + intermediates).enumerated() {
+      guard unsafe ParsedCertificate.fingerprint(cossl_certificates_at(chain, Int32(index))) == certificate.digest else {
+        return .refused(.notTheGivenChain)
+      }
+    }
+    guard let anchor = unsafe ParsedCertificate.fingerprint(cossl_certificates_at(chain, Int32(intermediates.count + 1))) else {
+      return .refused(.notTheGivenChain)
+    }
+    return .trusted(anchor: anchor)
+  }
+}
+
+extension ChainRefusal {
+  fileprivate init(verificationError code: Int32) {
+    switch code {
+    case X509_V_ERR_CERT_NOT_YET_VALID: self = .notYetValid
+    case X509_V_ERR_CERT_HAS_EXPIRED: self = .expired
+    case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT, X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY, X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN,
+      X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT, X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE, X509_V_ERR_CERT_CHAIN_TOO_LONG,
+      X509_V_ERR_CERT_UNTRUSTED:
+      self = .issuerUnknown
+    case X509_V_ERR_CERT_SIGNATURE_FAILURE, X509_V_ERR_UNABLE_TO_DECRYPT_CERT_SIGNATURE: self = .signatureInvalid
+    case X509_V_ERR_INVALID_CA, X509_V_ERR_PATH_LENGTH_EXCEEDED, X509_V_ERR_KEYUSAGE_NO_CERTSIGN, X509_V_ERR_INVALID_NON_CA:
+      self = .issuerNotAuthority
+    case X509_V_ERR_UNHANDLED_CRITICAL_EXTENSION: self = .criticalExtensionUnknown
+    default: self = unsafe .other(String(cString: X509_verify_cert_error_string(Int(code))))
+    }
+  }
+}
