@@ -82,5 +82,6 @@ let package = Package(
     tests("Gate", ["Bytes", "EventLoop", "HTTP", "Routing", "Cryptography", "AppAttest", "Store"]),
     tests("Telemetry", []),
     tests("Cryptography", ["Bytes", "COpenSSL"]),
+    tests("Routing", ["Bytes"]),
   ]
 )

@@ -1,5 +1,5 @@
 /// What a path contains that an upstream might read in another way than the gate; refused unless the route lists it (`allow_in_path`).
-public struct PathFeatures: OptionSet, Sendable {
+public struct PathFeatures: OptionSet, Sendable, Hashable {
   /// The set's bits.
   public let rawValue: UInt8
 
@@ -14,4 +14,24 @@ public struct PathFeatures: OptionSet, Sendable {
   public static let encodedPercent = PathFeatures(rawValue: 4)
   /// `;` or `%3b`.
   public static let semicolon = PathFeatures(rawValue: 8)
+
+  /// Each feature under its name in proxy.yaml.
+  public static let named: [(name: String, feature: PathFeatures)] = [
+    ("encoded_slash", .encodedSlash), ("encoded_backslash", .encodedBackslash), ("encoded_percent", .encodedPercent),
+    ("semicolon", .semicolon),
+  ]
+
+  /// The names of the set's features, as proxy.yaml writes them.
+  public var names: [String] { Self.named.filter { contains($0.feature) }.map(\.name) }
+
+  /// The feature that an escape of `byte` is, if it is one.
+  static func ofEscaped(_ byte: UInt8) -> PathFeatures {
+    switch byte {
+    case UInt8(ascii: "/"): .encodedSlash
+    case UInt8(ascii: "\\"): .encodedBackslash
+    case UInt8(ascii: "%"): .encodedPercent
+    case UInt8(ascii: ";"): .semicolon
+    default: []
+    }
+  }
 }
