@@ -261,3 +261,22 @@ func soon(_ loop: EventLoop) -> Instant { loop.now.advanced(byMilliseconds: 5_00
     #expect(addresses.allSatisfy { $0.port == 81 })
   }
 }
+
+@Suite struct TemporaryFileTests {
+  @Test func whatWasWrittenIsReadBackAndLeavesNoName() throws {
+    let file = try TemporaryFile(folder: "/tmp")
+    let bytes = (0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+    let isWritten = file.write(bytes.span, at: 0) && file.write(bytes.span, at: bytes.count)
+    #expect(isWritten)
+    var queue = ByteQueue()
+    let isRead = file.read(bytes.count, at: bytes.count, into: &queue)
+    #expect(isRead)
+    #expect(queue.copied() == bytes)
+    let isReadBeyondTheEnd = file.read(1, at: 2 * bytes.count, into: &queue)
+    #expect(!isReadBeyondTheEnd)
+  }
+
+  @Test func aFolderThatDoesNotExistIsAFailure() {
+    #expect(throws: SocketFailure.self) { try TemporaryFile(folder: "/nonexistent") }
+  }
+}

@@ -12,6 +12,8 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -84,6 +86,15 @@ static inline ssize_t clinux_send_two(int fd, const void *first, size_t first_co
 }
 static inline int clinux_open_log(const char *path) {
   return open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0640);
+}
+static inline int clinux_open_unnamed(const char *folder) {
+  int fd = open(folder, 020000000 | O_DIRECTORY | O_RDWR | O_CLOEXEC, 0600); /* O_TMPFILE, which wants _GNU_SOURCE */
+  if (fd >= 0) return fd;
+  char path[4096];
+  if (snprintf(path, sizeof path, "%s/attestgate-XXXXXX", folder) >= (int)sizeof path) return -1;
+  fd = mkstemp(path);
+  if (fd >= 0) unlink(path);
+  return fd;
 }
 static inline int clinux_ignore(int signal_number) { return signal(signal_number, SIG_IGN) == SIG_ERR ? -1 : 0; }
 extern int pthread_setname_np(pthread_t, const char *);

@@ -74,7 +74,7 @@ public final class Acceptor: WaitSource {
   }
 
   /// Takes the next connection.
-  public func accept() -> AcceptOutcome {
+  public func accept() -> sending AcceptOutcome {
     var storage = sockaddr_storage()
     var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
     let descriptor = unsafe clinux_accept4(listener.descriptor, &storage, &length)

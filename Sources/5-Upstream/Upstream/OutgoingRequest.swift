@@ -1,0 +1,21 @@
+public import Bytes
+public import EventLoop
+
+/// A request on its way to an upstream.
+public struct OutgoingRequest: ~Copyable {
+  /// Request line and field lines, each with CRLF, without the empty line that ends the head.
+  public var head = ByteQueue()
+  /// The body as it goes over the wire, when it is in memory whole.
+  public var body = ByteQueue()
+  /// Whether more of the body follows, sent by the caller.
+  public var bodyFollows = false
+  /// RFC 9110 section 9.2.2: may be sent again when a reused connection dies before the answer begins.
+  public var isIdempotent = false
+  /// Whoever asked: when they hang up, nobody wants the answer.
+  public var client: Socket
+  /// When the route's own time-out ends the exchange.
+  public var deadline = Instant.never
+
+  /// A request without fields.
+  public init(client: Socket) { self.client = client }
+}

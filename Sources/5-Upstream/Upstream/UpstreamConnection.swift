@@ -1,0 +1,34 @@
+public import Bytes
+public import EventLoop
+
+/// One connection to one server of an upstream, lent to one exchange at a time.
+public final class UpstreamConnection {
+  /// The socket.
+  public let socket: Socket
+  /// What the server sent and nobody has taken yet.
+  public var input = ByteQueue()
+  /// What waits to be sent to the server.
+  public var output = ByteQueue()
+  /// Whether it served an exchange before: then it may have died in the pool unseen.
+  public private(set) var isReused = false
+
+  let server: ServerPool
+  var idleSince = Instant.never
+
+  init(socket: Socket, server: ServerPool) {
+    self.socket = socket
+    self.server = server
+  }
+
+  /// The server's name and port, as configured: for the log.
+  public var serverName: String { server.name }
+
+  func markReused() { isReused = true }
+
+  /// Whether it can serve another exchange: nothing unread, nothing unsent, and the server has not closed it.
+  ///
+  /// Bytes that come unasked would be taken for the next exchange's answer (response splitting), so they end the connection.
+  var isClean: Bool {
+    input.isEmpty && output.isEmpty && socket.isOpen && !socket.peerSendsNoMore && !socket.hasSomethingToRead
+  }
+}

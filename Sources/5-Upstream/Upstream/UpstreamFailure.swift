@@ -1,0 +1,38 @@
+public import HTTP
+
+/// Why an upstream gave no answer that could be passed on.
+public enum UpstreamFailure: Error, Sendable, Equatable {
+  /// No server took a connection: nothing was sent.
+  case unreachable
+  /// The server took the request and closed, or failed, before a byte of its answer came.
+  case closedEarly
+  /// The connection failed after the answer had begun.
+  case brokenOff
+  /// No answer in time.
+  case timedOut
+  /// The client hung up while it waited: nobody is left to be told.
+  case abandoned
+  /// What came is no HTTP answer, or an ambiguous one; the reason is for the log.
+  case invalid(String)
+
+  /// What the client is told.
+  public var code: ProblemCode {
+    switch self {
+    case .unreachable, .closedEarly, .brokenOff, .abandoned: .upstreamUnreachable
+    case .timedOut: .upstreamTimeout
+    case .invalid: .upstreamInvalid
+    }
+  }
+
+  /// What the log is told.
+  public var reason: String {
+    switch self {
+    case .unreachable: "no server could be reached"
+    case .closedEarly: "the server closed before it answered"
+    case .brokenOff: "the server broke the answer off"
+    case .abandoned: "the client hung up"
+    case .timedOut: "the server did not answer in time"
+    case .invalid(let reason): reason
+    }
+  }
+}

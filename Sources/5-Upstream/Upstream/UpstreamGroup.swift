@@ -1,0 +1,149 @@
+import Bytes
+public import EventLoop
+public import Gate
+
+/// One upstream of proxy.yaml, as one worker uses it: its servers in turn, their pools, and the only way to them.
+public final class UpstreamGroup {
+  /// What proxy.yaml says of it.
+  public let settings: UpstreamSettings
+  /// What is counted.
+  public let metrics: UpstreamMetrics
+
+  private let loop: EventLoop
+  private let servers: [ServerPool]
+  private var turn = 0
+
+  /// An upstream without connections.
+  public init(settings: UpstreamSettings, loop: EventLoop, resolver: NameResolver, metrics: UpstreamMetrics) {
+    self.settings = settings
+    self.loop = loop
+    self.metrics = metrics
+    servers = settings.servers.map { ServerPool($0, settings: settings, loop: loop, resolver: resolver, metrics: metrics) }
+  }
+
+  /// Sends a request that the gate admitted, and returns the connection on which the answer comes.
+  ///
+  /// Returns when the answer's first bytes are there, or, if more of the body follows, when the head is about to be sent.
+  /// What could not be sent at all is tried on the next server. A reused connection that dies before the answer's first byte is the
+  /// one case in which a request is sent twice, and only an idempotent one (RFC 9110 section 9.2.2).
+  public func forward(
+    _ request: borrowing OutgoingRequest, admission: consuming Admission
+  ) async throws(UpstreamFailure) -> UpstreamConnection {
+    var mayReuse = true
+    while true {
+      let connection = try await connection(mayReuse: mayReuse)
+      fill(connection, with: request, admission)
+      if request.bodyFollows { return connection }
+      do throws(UpstreamFailure) {
+        try await send(connection, request)
+        try await awaitAnswer(connection, request)
+        return connection
+      } catch {
+        discard(connection)
+        guard error == .closedEarly, connection.isReused, request.isIdempotent else { throw error }
+        mayReuse = false
+      }
+    }
+  }
+
+  /// Takes a connection back after its answer was read whole.
+  public func giveBack(_ connection: UpstreamConnection, isReusable: Bool) {
+    connection.server.giveBack(connection, isReusable: isReusable)
+  }
+
+  /// Closes a connection whose exchange went wrong.
+  public func discard(_ connection: UpstreamConnection) {
+    connection.server.giveBack(connection, isReusable: false)
+  }
+
+  /// Closes idle connections whose time has come; called about once a second.
+  public func sweep() {
+    for server in servers { server.sweep() }
+  }
+
+  /// Closes every idle connection: the worker stops.
+  public func closeIdle() {
+    for server in servers { server.closeIdle() }
+  }
+
+  // MARK: Steps of forward
+
+  private func connection(mayReuse: Bool) async throws(UpstreamFailure) -> UpstreamConnection {
+    var tried: [Int] = []
+    while let index = nextServer(besides: tried) {
+      if mayReuse, let connection = servers[index].takeIdle() { return connection }
+      do throws(SocketFailure) {
+        return try await servers[index].connect()
+      } catch {
+        tried.append(index)
+      }
+    }
+    throw .unreachable
+  }
+
+  /// Round robin over the servers that did not fail lately; when all did, over those too: better a try than a certain refusal.
+  private func nextServer(besides tried: [Int]) -> Int? {
+    var failed: Int?
+    for offset in 0..<servers.count {
+      let index = (turn + offset) % servers.count
+      if tried.contains(index) { continue }
+      if servers[index].isFailed {
+        failed = failed ?? index
+        continue
+      }
+      turn = index + 1
+      return index
+    }
+    return failed
+  }
+
+  private func fill(_ connection: UpstreamConnection, with request: borrowing OutgoingRequest, _ admission: borrowing Admission) {
+    request.head.withReadable { connection.output.append($0) }
+    if settings.host == .upstream {
+      connection.output.append("Host: ")
+      connection.output.append(connection.serverName)
+      connection.output.append("\r\n")
+    }
+    admission.appendFields(to: &connection.output)
+    connection.output.append("\r\n")
+    request.body.withReadable { connection.output.append($0) }
+  }
+
+  private func send(_ connection: UpstreamConnection, _ request: borrowing OutgoingRequest) async throws(UpstreamFailure) {
+    let deadline = min(request.deadline, loop.now.advanced(byMilliseconds: settings.responseTimeoutMilliseconds))
+    while true {
+      switch connection.socket.write(from: &connection.output) {
+      case .complete: return
+      case .failed:
+        // The server may have answered before it stopped reading: what it said counts.
+        if connection.socket.hasSomethingToRead { return }
+        throw .closedEarly
+      case .wouldBlock: break
+      }
+      let outcome = await loop.wait(
+        for: .writable(connection.socket), or: .readable(connection.socket), or: .hangUp(request.client), until: deadline)
+      switch outcome {
+      case .ready(0): continue
+      case .ready(1): return
+      case .ready: throw .abandoned
+      case .timedOut: throw .timedOut
+      }
+    }
+  }
+
+  private func awaitAnswer(_ connection: UpstreamConnection, _ request: borrowing OutgoingRequest) async throws(UpstreamFailure) {
+    let deadline = min(request.deadline, loop.now.advanced(byMilliseconds: settings.responseTimeoutMilliseconds))
+    while true {
+      switch await loop.wait(for: .readable(connection.socket), or: .hangUp(request.client), until: deadline) {
+      case .ready(0): break
+      case .ready: throw .abandoned
+      case .timedOut: throw .timedOut
+      }
+      switch connection.socket.read(into: &connection.input) {
+      case .bytes: return
+      case .wouldBlock: continue
+      case .end, .failed: throw .closedEarly
+      }
+    }
+  }
+}
