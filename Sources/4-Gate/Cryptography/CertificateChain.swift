@@ -70,14 +70,14 @@ public struct CertificateChain: Sendable {
     let untrusted = unsafe Owned(allocated: cossl_certificates_new(), cossl_certificates_free)
     do throws(CertificateFailure) {
       for anchor in anchors {
-        let parsed = try ParsedCertificate(der: anchor.der.span)
+        let parsed = try ParsedCertificate(anchor)
         guard unsafe X509_STORE_add_cert(trusted.pointer, parsed.pointer) == 1 else { return .refused(.other("an anchor cannot be used")) }
       }
       for intermediate in intermediates {
-        let parsed = try ParsedCertificate(der: intermediate.der.span)
+        let parsed = try ParsedCertificate(intermediate)
         guard unsafe cossl_certificates_push(untrusted.pointer, parsed.pointer) == 1 else { return .refused(.other("out of memory")) }
       }
-      let leaf = try ParsedCertificate(der: leaf.der.span)
+      let leaf = try ParsedCertificate(leaf)
       guard unsafe X509_STORE_CTX_init(context.pointer, trusted.pointer, leaf.pointer, untrusted.pointer) == 1 else {
         return .refused(.other("the chain cannot be verified"))
       }

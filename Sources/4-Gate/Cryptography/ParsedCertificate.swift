@@ -9,6 +9,12 @@ struct ParsedCertificate: ~Copyable {
   /// Valid as long as this value lives.
   var pointer: OpaquePointer { unsafe x509.pointer }
 
+  /// Reads a certificate again.
+  init(_ certificate: Certificate) throws(CertificateFailure) {
+    let der = certificate.der
+    try self.init(der: der.span)
+  }
+
   /// Reads exactly `der`: all of it, and in the one encoding that libcrypto itself would write.
   init(der: Span<UInt8>) throws(CertificateFailure) {
     let parsed: OpaquePointer? = unsafe der.withUnsafeBufferPointer { bytes in
@@ -24,7 +30,8 @@ struct ParsedCertificate: ~Copyable {
     self.x509 = x509
   }
 
-  private static func encoding(of certificate: OpaquePointer) -> [UInt8] {
+  /// The DER of a certificate.
+  static func encoding(of certificate: OpaquePointer) -> [UInt8] {
     var bytes: UnsafeMutablePointer<UInt8>?
     let count = unsafe i2d_X509(certificate, &bytes)
     defer { unsafe cossl_free(bytes) }
