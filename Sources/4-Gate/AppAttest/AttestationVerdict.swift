@@ -1,5 +1,3 @@
-public import Cryptography
-
 /// Why an attestation is not accepted. The raw values are the codes that clients see.
 public enum AttestationRefusal: String, Sendable, CaseIterable {
   /// Not CBOR, not the members, or not the sizes of an attestation object.
@@ -22,26 +20,6 @@ public enum AttestationRefusal: String, Sendable, CaseIterable {
   case credentialIDMismatch = "credential_id_mismatch"
   /// The receipt is empty or too large.
   case receiptMalformed = "receipt_malformed"
-}
-
-/// What is known of a key once its attestation is verified. Only the verifier can make one.
-public struct VerifiedAttestation: Sendable, Equatable {
-  /// SHA-256 of ``publicKey``.
-  public let keyIdentifier: KeyIdentifier
-  /// The uncompressed point 0x04 ‖ X ‖ Y, 65 bytes.
-  public let publicKey: [UInt8]
-  /// The app that made the key.
-  public let app: AppIdentity
-  /// Where it was attested.
-  public let environment: AttestationEnvironment
-  /// SHA-256 of the trust anchor's DER.
-  public let trustRoot: SHA256Digest
-  /// Apple's receipt as it came, 1 to 8,192 bytes. Not verified, and not covered by anything that is.
-  public let receipt: [UInt8]
-  /// `apple_validation_category_01`, if the device wrote one.
-  public let category: UInt32?
-  /// `apple_bundle_version_01`, if the device wrote one.
-  public let bundleVersion: String?
 }
 
 /// The outcome of a verification.
