@@ -78,6 +78,7 @@ let package = Package(
       path: "Sources/7-Run/attestgate", swiftSettings: settings),
 
     tests("Bytes", []),
+    tests("Store", ["Bytes", "EventLoop", "Cryptography", "AppAttest"]),
     tests("EventLoop", ["Bytes"]),
     tests("Gate", ["Bytes", "EventLoop", "HTTP", "Routing", "Cryptography", "AppAttest", "Store"]),
     tests("Telemetry", []),

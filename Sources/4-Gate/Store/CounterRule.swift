@@ -1,0 +1,7 @@
+/// How a route accepts counters.
+public enum CounterRule: Sendable, Equatable {
+  /// Greater than the stored one.
+  case strict
+  /// RFC 4303 section 3.4.3: any not yet seen value above highest − window; 1 to 1,024.
+  case window(Int)
+}
