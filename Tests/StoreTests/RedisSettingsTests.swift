@@ -3,16 +3,17 @@ import Testing
 @testable import Store
 
 @Suite struct RedisSettingsTests {
-  @Test(arguments: [
-    ("redis://127.0.0.1:6379/0", "127.0.0.1", 6_379, 0, nil, nil),
-    ("redis://redis", "redis", 6_379, 0, nil, nil),
-    ("redis://redis/", "redis", 6_379, 0, nil, nil),
-    ("redis://[::1]:7000/12", "::1", 7_000, 12, nil, nil),
-    ("redis://[fe80::1]", "fe80::1", 6_379, 0, nil, nil),
-    ("redis://:secret@h:1/2", "h", 1, 2, nil, "secret"),
-    ("redis://gate:p%40ss%2Fw%3Frd@h", "h", 6_379, 0, "gate", "p@ss/w?rd"),
-    ("redis://gate:a@b@h", "h", 6_379, 0, "gate", "a@b"),
-  ] as [(String, String, UInt16, Int, String?, String?)])
+  @Test(
+    arguments: [
+      ("redis://127.0.0.1:6379/0", "127.0.0.1", 6_379, 0, nil, nil),
+      ("redis://redis", "redis", 6_379, 0, nil, nil),
+      ("redis://redis/", "redis", 6_379, 0, nil, nil),
+      ("redis://[::1]:7000/12", "::1", 7_000, 12, nil, nil),
+      ("redis://[fe80::1]", "fe80::1", 6_379, 0, nil, nil),
+      ("redis://:secret@h:1/2", "h", 1, 2, nil, "secret"),
+      ("redis://gate:p%40ss%2Fw%3Frd@h", "h", 6_379, 0, "gate", "p@ss/w?rd"),
+      ("redis://gate:a@b@h", "h", 6_379, 0, "gate", "a@b"),
+    ] as [(String, String, UInt16, Int, String?, String?)])
   func aURLNamesServerDatabaseAndUser(
     url: String, host: String, port: UInt16, database: Int, user: String?, password: String?
   ) throws {
