@@ -1,0 +1,25 @@
+public import Gate
+public import Routing
+
+/// One entry of `routes:` in proxy.yaml, with every default filled in.
+public struct RouteSettings: Sendable {
+  /// What a request must have to take the route.
+  public var pattern: RoutePattern
+  /// The place of its upstream in the list of upstreams.
+  public var upstream: Int
+  /// What the gate demands.
+  public var policy: GatePolicy
+  /// For the whole exchange with the upstream; nil sets no limit but the upstream's own.
+  public var timeoutMilliseconds: Int?
+
+  /// A route.
+  public init(pattern: RoutePattern, upstream: Int, policy: GatePolicy, timeoutMilliseconds: Int?) {
+    self.pattern = pattern
+    self.upstream = upstream
+    self.policy = policy
+    self.timeoutMilliseconds = timeoutMilliseconds
+  }
+
+  /// How logs and metrics name the route: its host, if it asks for one, and its path as written.
+  public var label: String { (pattern.host ?? "") + pattern.path.text }
+}
