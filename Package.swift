@@ -79,6 +79,7 @@ let package = Package(
 
     tests("Bytes", []),
     tests("Store", ["Bytes", "EventLoop", "Cryptography", "AppAttest"]),
+    tests("AppAttest", ["Bytes", "Cryptography"]),
     tests("EventLoop", ["Bytes"]),
     tests("Gate", ["Bytes", "EventLoop", "HTTP", "Routing", "Cryptography", "AppAttest", "Store"]),
     tests("Telemetry", []),
