@@ -45,7 +45,6 @@ public enum ProblemCode: String, Sendable, CaseIterable {
   case pathAmbiguous = "path_ambiguous"
   case methodNotAllowed = "method_not_allowed"
   case requestTimeout = "request_timeout"
-  case targetTooLong = "target_too_long"
   case headersTooLarge = "headers_too_large"
   case notImplemented = "not_implemented"
   case versionNotSupported = "version_not_supported"
