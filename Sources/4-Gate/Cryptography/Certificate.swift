@@ -11,7 +11,7 @@ public struct Certificate: Sendable, Hashable {
   public let digest: SHA256Digest
   /// Unix seconds; valid from this second on.
   public let notBefore: Int
-  /// Unix seconds; valid to this second.
+  /// Unix seconds; a chain is refused as expired from this second on.
   public let notAfter: Int
   /// The subject's uncompressed point, 65 bytes, when its key is on P-256 and written so; nil for every other key.
   public let subjectPublicKeyX963: [UInt8]?

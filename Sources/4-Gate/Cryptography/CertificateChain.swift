@@ -52,6 +52,9 @@ public struct CertificateChain: Sendable {
   /// Most certificates between leaf and anchor; App Attest has one.
   public static let intermediatesMax = 4
 
+  /// The end of the year 9999, beyond which no certificate can write a time.
+  private static let unixSecondsMax = 253_402_300_799
+
   /// A chain that is not verified yet.
   public init(leaf: Certificate, intermediates: [Certificate]) {
     self.leaf = leaf
@@ -60,8 +63,9 @@ public struct CertificateChain: Sendable {
 
   /// Verifies the chain by RFC 5280 section 6 at a given time, with `anchors` as the only trusted certificates.
   ///
-  /// Strict: no system store, nothing fetched, at least 112 bits of security, and exactly the given certificates in the given order. (Not
-  /// libcrypto's own strict mode: that demands an authority key identifier, which no leaf of Apple's has.) An anchor must be self-signed and valid at that time itself. About 2 ms for Apple's chain.
+  /// Strict: no system store, nothing fetched, at least 112 bits of security, every issuer an authority by its basicConstraints and keyUsage, and
+  /// exactly the given certificates in the given order. An anchor must be self-signed and valid at that time itself. (libcrypto's own strict flag
+  /// also asks for an authority key identifier, which Apple's leaves do not have.) About 2 ms for Apple's chain.
   public func verify(anchors: [Certificate], at unixSeconds: Int) -> ChainVerdict {
     guard intermediates.count <= Self.intermediatesMax else { return .refused(.notTheGivenChain) }
     defer { ErrorQueue.clear() }
@@ -90,23 +94,27 @@ public struct CertificateChain: Sendable {
 
   private func verdict(of context: borrowing Owned, at unixSeconds: Int) -> ChainVerdict {
     let parameters = unsafe X509_STORE_CTX_get0_param(context.pointer)
-    unsafe X509_VERIFY_PARAM_set_time(parameters, time_t(unixSeconds))
+    unsafe X509_VERIFY_PARAM_set_time(parameters, time_t(min(max(unixSeconds, 0), Self.unixSecondsMax)))
     unsafe X509_VERIFY_PARAM_set_depth(parameters, Int32(intermediates.count))
     unsafe X509_VERIFY_PARAM_set_auth_level(parameters, 2)
     guard unsafe X509_verify_cert(context.pointer) == 1 else {
-      return .refused(ChainRefusal(verificationError: unsafe X509_STORE_CTX_get_error(context.pointer)))
+      return unsafe .refused(ChainRefusal(verificationError: X509_STORE_CTX_get_error(context.pointer)))
     }
-    let chain = unsafe X509_STORE_CTX_get0_chain(context.pointer)
-    guard unsafe Int(cossl_certificates_count(chain)) == intermediates.count + 2 else { return .refused(.notTheGivenChain) }
-    for (index, certificate) in ([leaf] + intermediates).enumerated() {
-      guard unsafe ParsedCertificate.fingerprint(cossl_certificates_at(chain, Int32(index))) == certificate.digest else {
-        return .refused(.notTheGivenChain)
-      }
+    return unsafe verdict(onChain: X509_STORE_CTX_get0_chain(context.pointer))
+  }
+
+  /// What libcrypto built must be what was given and an anchor, and each issuer an authority by basicConstraints:
+  /// without the strict flag libcrypto takes older signs for it too.
+  private func verdict(onChain chain: OpaquePointer?) -> ChainVerdict {
+    var digests = [SHA256Digest]()
+    for index in unsafe 0..<cossl_certificates_count(chain) {
+      guard let certificate = unsafe cossl_certificates_at(chain, index) else { return .refused(.notTheGivenChain) }
+      if index > 0, unsafe X509_check_ca(certificate) != 1 { return .refused(.issuerNotAuthority) }
+      digests.append(unsafe ParsedCertificate.fingerprint(certificate))
     }
-    guard let anchor = unsafe ParsedCertificate.fingerprint(cossl_certificates_at(chain, Int32(intermediates.count + 1))) else {
-      return .refused(.notTheGivenChain)
-    }
-    return .trusted(anchor: anchor)
+    let given = ([leaf] + intermediates).map(\.digest)
+    guard digests.count == given.count + 1, digests.starts(with: given) else { return .refused(.notTheGivenChain) }
+    return .trusted(anchor: digests[given.count])
   }
 }
 

@@ -24,11 +24,9 @@ struct ECPrivateKey: ~Copyable {
     guard pem.count <= PEM.bytesMax else { return nil }
     defer { ErrorQueue.clear() }
     // The empty password keeps libcrypto from asking a terminal for one.
-    let parsed: OpaquePointer? = unsafe pem.withUnsafeBufferPointer { bytes in
-      let input = unsafe Owned(allocated: BIO_new_mem_buf(bytes.baseAddress, Int32(bytes.count)), { unsafe _ = BIO_free($0) })
-      var noPassword: CChar = 0
-      return unsafe PEM_read_bio_PrivateKey(input.pointer, nil, nil, &noPassword)
-    }
+    let input = PEM.reader(of: pem)
+    var noPassword: CChar = 0
+    let parsed = unsafe PEM_read_bio_PrivateKey(input.pointer, nil, nil, &noPassword)
     guard let key = unsafe Owned(parsed, EVP_PKEY_free), unsafe curve.holds(key.pointer) else { return nil }
     self.key = key
   }

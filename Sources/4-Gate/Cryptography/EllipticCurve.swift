@@ -1,4 +1,3 @@
-import Bytes
 import COpenSSL
 
 /// The two curves of App Attest: P-256 for devices, P-384 for the authority.
@@ -19,21 +18,8 @@ enum EllipticCurve {
     let context = unsafe Owned(allocated: EVP_PKEY_CTX_new_from_name(nil, "EC", nil), EVP_PKEY_CTX_free)
     let started = unsafe EVP_PKEY_fromdata_init(context.pointer)
     precondition(started == 1, "libcrypto has no elliptic curves")
-    var bytes = [UInt8](copying: x963)
-    var name = Array(name.utf8CString)
-    var key: OpaquePointer?
-    let made = unsafe name.withUnsafeMutableBufferPointer { name in
-      unsafe bytes.withUnsafeMutableBufferPointer { bytes in
-        // Both buffers outlive the call, which copies what it keeps.
-        var parameters = unsafe [
-          OSSL_PARAM_construct_utf8_string("group", name.baseAddress, 0),
-          OSSL_PARAM_construct_octet_string("pub", bytes.baseAddress, bytes.count),
-          OSSL_PARAM_construct_end(),
-        ]
-        return unsafe EVP_PKEY_fromdata(context.pointer, &key, Int32(COSSL_PUBLIC_KEY), &parameters)
-      }
-    }
-    if made != 1 { ErrorQueue.clear() }
+    let key = unsafe x963.withUnsafeBufferPointer { unsafe cossl_public_key(context.pointer, name, $0.baseAddress, $0.count) }
+    if unsafe key == nil { ErrorQueue.clear() }
     return unsafe Owned(key, EVP_PKEY_free)
   }
 

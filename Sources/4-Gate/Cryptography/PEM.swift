@@ -10,16 +10,19 @@ enum PEM {
   static func blocks(in text: Span<UInt8>) throws(CertificateFailure) -> [(label: String, bytes: [UInt8])] {
     guard text.count <= bytesMax else { throw .tooLarge }
     defer { ErrorQueue.clear() }
-    let copy = [UInt8](copying: text)
-    // The input reads `copy` in place and ends inside the closure.
-    let blocks: [(label: String, bytes: [UInt8])]? = unsafe copy.withUnsafeBufferPointer { bytes in
-      var blocks = [(label: String, bytes: [UInt8])]()
-      let input = unsafe Owned(allocated: BIO_new_mem_buf(bytes.baseAddress, Int32(bytes.count)), { unsafe _ = BIO_free($0) })
-      while let block = unsafe next(input.pointer) { blocks.append(block) }
-      return cossl_pem_ended() == 1 ? blocks : nil
-    }
-    guard let blocks else { throw .malformedPEM }
+    let input = reader(of: text)
+    var blocks = [(label: String, bytes: [UInt8])]()
+    while let block = unsafe next(input.pointer) { blocks.append(block) }
+    guard cossl_pem_ended() == 1 else { throw .malformedPEM }
     return blocks
+  }
+
+  /// An input that holds a copy of `text`.
+  static func reader(of text: Span<UInt8>) -> Owned {
+    let input = unsafe Owned(allocated: BIO_new(BIO_s_mem()), { unsafe _ = BIO_free($0) })
+    // An empty text writes nothing, and is read as such.
+    _ = unsafe text.withUnsafeBufferPointer { unsafe BIO_write(input.pointer, $0.baseAddress, Int32($0.count)) }
+    return input
   }
 
   private static func next(_ input: OpaquePointer) -> (label: String, bytes: [UInt8])? {

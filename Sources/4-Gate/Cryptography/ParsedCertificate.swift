@@ -39,9 +39,8 @@ struct ParsedCertificate: ~Copyable {
     return unsafe Array(UnsafeBufferPointer(start: bytes, count: Int(count)))
   }
 
-  /// SHA-256 of a certificate's DER; nil for no certificate.
-  static func fingerprint(_ certificate: OpaquePointer?) -> SHA256Digest? {
-    guard let certificate = unsafe certificate else { return nil }
+  /// SHA-256 of a certificate's DER.
+  static func fingerprint(_ certificate: OpaquePointer) -> SHA256Digest {
     let bytes = unsafe encoding(of: certificate)
     return SHA256.digest(bytes.span)
   }
