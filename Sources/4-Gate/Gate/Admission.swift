@@ -1,6 +1,7 @@
 public import AppAttest
 public import Bytes
 import HTTP
+import Store
 
 /// The gate's word that one request may be forwarded, once. `Upstream.forward` consumes it, and only this file can make one.
 public struct Admission: ~Copyable {
@@ -23,13 +24,71 @@ public struct Admission: ~Copyable {
   public var verifiedKey: KeyIdentifier? {
     if case .verified(let key, _, _, _) = ground { key } else { nil }
   }
+}
 
+// MARK: The four grounds
+
+extension Admission {
   /// For a route without a gate; nil for any other, which must be examined.
   public static func open(under policy: GatePolicy) -> Admission? {
     guard policy.mode == .off else { return nil }
     return Admission(.open, Decision(mode: .off, outcome: .open))
   }
 
+  /// For a request that failed a check on a route that only monitors; nil on any other.
+  static func monitored(_ failure: CheckFailure, under policy: GatePolicy, _ trace: GateTrace) -> Admission? {
+    guard policy.mode == .monitor else { return nil }
+    return Admission(.unverified(failure.code), Decision(failure, .unverified, policy.mode, trace))
+  }
+
+  /// For a request that the store could not judge, on a route that admits it then (`on_store_failure: allow`); nil on any other, and
+  /// when the store may have accepted it without saying so, since a copy of it might then pass twice.
+  static func unjudged(_ failure: CheckFailure, under policy: GatePolicy, _ trace: GateTrace) -> Admission? {
+    guard policy.admitsOnStoreFailure, policy.mode == .enforce, failure.code == .storeUnavailable, !failure.isOutcomeUnknown else {
+      return nil
+    }
+    return Admission(.unverified(failure.code), Decision(failure, .unverified, policy.mode, trace))
+  }
+
+  /// For a verified assertion that the store accepts in one atomic step (step 8).
+  static func verified(
+    _ request: consuming SignedRequest, under policy: GatePolicy, seenAt: Int, _ trace: inout GateTrace
+  ) async throws(StoreFailure) -> CommittedRequest {
+    let key = request.key
+    let counter = request.assertion.counter
+    guard request.assertion.keyIdentifier == key.identifier else { return .refused(.keyUnknown) }
+    let commit = Commit(key: key.identifier, counter: counter, rule: policy.counter, challenge: request.challenge, seenAt: seenAt)
+    let outcome = try await trace.store.commit(commit)
+    guard case .accepted(let previousCounter) = outcome else { return .refused(outcome) }
+    var decision = Decision(mode: policy.mode, outcome: .verified)
+    decision.key = key.identifier
+    decision.counterDelta = Int(counter) - Int(previousCounter)
+    decision.storeNanoseconds = trace.store.nanoseconds
+    return .accepted(Admission(.verified(key.identifier, app: key.app, environment: key.environment, counter: counter), decision))
+  }
+}
+
+/// What the store said of a verified assertion.
+enum CommittedRequest: ~Copyable {
+  case accepted(Admission)
+  /// Anything but accepted; nothing was changed.
+  case refused(CommitOutcome)
+}
+
+extension Decision {
+  /// The decision about a request that failed a check.
+  init(_ failure: CheckFailure, _ outcome: Outcome, _ mode: GatePolicy.Mode, _ trace: GateTrace) {
+    self.init(mode: mode, outcome: outcome, reason: failure.code)
+    replay = failure.replay
+    key = trace.key
+    storeFailure = failure.storeFailure
+    storeNanoseconds = trace.store.nanoseconds
+  }
+}
+
+// MARK: What the upstream sees
+
+extension Admission {
   /// Appends the header lines by which the upstream sees the verdict (wire.md, "What the upstream sees"); an open route has none.
   public func appendFields(to queue: inout ByteQueue) {
     switch ground {

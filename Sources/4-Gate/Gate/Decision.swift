@@ -21,9 +21,11 @@ public struct Decision: Sendable, Equatable {
   public var outcome: Outcome
   /// The check that failed; nil when every one passed or none was made.
   public var reason: ProblemCode?
-  /// The key that signed; nil when it is not known for certain (then no claim of the request is written down).
+  /// Which of the two kinds of `counter_replayed`.
+  public var replay: CounterReplay?
+  /// The key that signed; where no signature was verified, the one that the request named.
   public var key: KeyIdentifier?
-  /// How far the accepted counter lies above the highest one before: negative inside a window.
+  /// How far the accepted counter lies above the highest one before: zero or negative inside a window.
   public var counterDelta: Int?
   /// What went wrong with the store.
   public var storeFailure: String?
@@ -31,22 +33,22 @@ public struct Decision: Sendable, Equatable {
   public var storeNanoseconds: UInt64 = 0
 
   /// A decision.
-  public init(
-    mode: GatePolicy.Mode, outcome: Outcome, reason: ProblemCode? = nil, key: KeyIdentifier? = nil, counterDelta: Int? = nil,
-    storeFailure: String? = nil
-  ) {
+  public init(mode: GatePolicy.Mode, outcome: Outcome, reason: ProblemCode? = nil) {
     self.mode = mode
     self.outcome = outcome
     self.reason = reason
-    self.key = key
-    self.counterDelta = counterDelta
-    self.storeFailure = storeFailure
   }
 
   /// Firebase's class of it; nil for an open route and where the gate was not able to judge.
   public var decisionClass: DecisionClass? {
     if outcome == .verified { return .verified }
     return reason.flatMap(DecisionClass.init(failure:))
+  }
+
+  /// The reason as a metric's label: the code, and for a counter which kind of replay; empty when every check passed.
+  public var reasonLabel: String {
+    guard let reason else { return "" }
+    return replay.map { "\(reason.rawValue)_\($0.rawValue)" } ?? reason.rawValue
   }
 
   /// The first 8 characters of the key identifier in Apple's form, as the log shows it.

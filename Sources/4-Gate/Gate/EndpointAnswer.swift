@@ -1,7 +1,8 @@
 public import AppAttest
-public import Bytes
+import Bytes
+public import HTTP
 
-/// What one of the gate's own endpoints answers; every answer has `Cache-Control: no-store`.
+/// What one of the gate's own endpoints answers.
 public enum EndpointAnswer: Sendable, Equatable {
   /// 200 with a fresh challenge and how many seconds it is good for.
   case challenge(String, expiresIn: Int)
@@ -10,25 +11,26 @@ public enum EndpointAnswer: Sendable, Equatable {
   /// A problem document.
   case refused(Refusal)
 
-  /// Appends the body of a 200: JSON, or for a challenge the bare text where the client did not ask for JSON. A refusal appends nothing.
-  public func appendBody(to queue: inout ByteQueue, json: Bool) {
+  /// The answer to send. A challenge is bare text unless the client asked for JSON.
+  public func answer(asksForJSON: Bool, requestID: [UInt8]) -> LocalAnswer {
+    var body = ByteQueue()
     switch self {
+    case .refused(let refusal): return refusal.document(requestID: requestID).answer
+    case .challenge(let text, _) where !asksForJSON: return LocalAnswer(status: 200, body: Array(text.utf8))
     case .challenge(let text, let seconds):
-      guard json else { return queue.append(text) }
-      queue.append("{\"challenge\": \"")
-      queue.append(text)
-      queue.append("\", \"expires_in\": ")
-      queue.append(decimal: seconds)
-      queue.append("}")
+      body.append("{\"challenge\":")
+      JSONText.append(text, to: &body)
+      body.append(",\"expires_in\":")
+      body.append(decimal: seconds)
     case .enrolled(let key, let environment, let app):
-      queue.append("{\"key_id\": \"")
-      queue.append(key.base64)
-      queue.append("\", \"environment\": \"")
-      queue.append(environment.rawValue)
-      queue.append("\", \"app\": \"")
-      queue.append(app)
-      queue.append("\"}")
-    case .refused: break
+      body.append("{\"key_id\":")
+      JSONText.append(key.base64, to: &body)
+      body.append(",\"environment\":")
+      JSONText.append(environment.rawValue, to: &body)
+      body.append(",\"app\":")
+      JSONText.append(app, to: &body)
     }
+    body.append("}")
+    return LocalAnswer(status: 200, contentType: "application/json", body: body.copied())
   }
 }

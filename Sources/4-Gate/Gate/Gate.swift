@@ -1,26 +1,137 @@
 public import AppAttest
+import Cryptography
 import HTTP
 public import Store
 
 /// The order of checks of wire.md, over one worker's store and key cache. Confined to its worker.
+///
+/// The cheapest check comes first, and nothing is consumed before the last. Verifying is in Gate+Verification.swift, the last step in
+/// Admission.swift.
 public final class Gate {
-  private let settings: GateSettings
-  private let store: any Store
+  let settings: GateSettings
+  let apps: ConfiguredApps
+  let store: any Store
+  let keys: KeyCache
+  let clock: GateClock
+  let recovery = PublicKeyRecovery()
 
-  /// A gate over one worker's store.
-  public init(settings: GateSettings, store: any Store) {
+  /// A gate over one worker's store and cache.
+  public init(settings: GateSettings, store: any Store, keys: KeyCache = KeyCache(), clock: GateClock = .system) {
     self.settings = settings
+    apps = ConfiguredApps(settings.apps)
     self.store = store
+    self.keys = keys
+    self.clock = clock
   }
 
-  /// Steps 1 to 5, and the rest where no body has to be read. `hint` is the key that the connection's last request was verified with.
+  /// Steps 2 to 5, and the rest where no body has to be read. `hint` is the key that the connection's last request was verified with.
   public func examine(_ facts: RequestFacts, policy: GatePolicy, hint: KeyIdentifier?) async -> Examination {
     if let admission = Admission.open(under: policy) { return .admit(admission) }
-    return .refuse(Refusal(code: .internalError, detail: "the gate is not built yet", place: .route))
+    let millisecondsMax = policy.mode == .monitor ? settings.monitorStoreMilliseconds : nil
+    var trace = GateTrace(store: StoreAccess(store, clock: clock, millisecondsMax: millisecondsMax))
+    do throws(CheckFailure) {
+      let ground = try await examineHead(facts, policy, hint: hint, &trace)
+      guard facts.hasNoBody || !ground.needsBody else { return .needsBody(ExaminedRequest(ground, policy: policy, trace: trace)) }
+      return .admit(try await finish(ground, body: facts.hasNoBody ? .empty : nil, policy, &trace))
+    } catch {
+      switch answer(error, policy, trace) {
+      case .admit(let admission): return .admit(admission)
+      case .refuse(let refusal): return .refuse(refusal)
+      }
+    }
   }
 
   /// Steps 7 and 8, for a request whose body was asked for.
   public func admit(_ request: consuming ExaminedRequest, body: BodyEvidence) async -> Verdict {
-    .refuse(Refusal(code: .internalError, detail: "the gate is not built yet", place: .route))
+    let policy = request.policy
+    var trace = request.trace
+    do throws(CheckFailure) {
+      guard case .read(let body) = body else { throw CheckFailure.bodyTooLarge }
+      return .admit(try await finish(request.ground, body: body, policy, &trace))
+    } catch {
+      return answer(error, policy, trace)
+    }
+  }
+
+  /// Everything that needs no body.
+  private func examineHead(
+    _ facts: RequestFacts, _ policy: GatePolicy, hint: KeyIdentifier?, _ trace: inout GateTrace
+  ) async throws(CheckFailure) -> ExaminedRequest.Ground {
+    // What is too large is refused before anything that costs.
+    if case .known(let byteCount) = facts.body, byteCount > policy.bodyBytesMax { throw CheckFailure.bodyTooLarge }
+
+    // Step 2: the inputs, and the head as the client data has it.
+    let inputs = try RequestInputs(facts, under: policy)
+    trace.key = inputs.key
+    guard policy.clientData == .json else {
+      // The signature is over the body, so what can be judged without it comes first.
+      try checkAppAndCounter(inputs, policy)
+      return .unsigned(inputs, hint: hint)
+    }
+
+    // Step 3: the challenge; steps 3 to 5: key, app, signature.
+    let challenge = try await openChallenge(inputs)
+    return try await verify(
+      inputs, clientDataHash: SHA256.digest(inputs.clientDataBytes.span), challenge: challenge, policy, hint: hint, &trace)
+  }
+
+  /// Everything from the body on. `body` is nil where it was not asked for.
+  private func finish(
+    _ ground: consuming ExaminedRequest.Ground, body: ReadBody?, _ policy: GatePolicy, _ trace: inout GateTrace
+  ) async throws(CheckFailure) -> Admission {
+    switch consume ground {
+    case .signed(let request):
+      // Step 7: the body is the one that was signed.
+      try compare(body, with: request.bodyDigest)
+      // Step 8: the store accepts it, once.
+      return try await commit(request, policy, &trace)
+    case .unsigned(let inputs, let hint):
+      guard let body, body.byteCount > 0 else { throw CheckFailure(.assertionMalformed, "An empty body signs nothing.") }
+      let verified = try await verify(inputs, clientDataHash: body.digest, challenge: nil, policy, hint: hint, &trace)
+      return try await finish(verified, body: body, policy, &trace)
+    case .storeAway(let failure, let bodyDigest):
+      try compare(body, with: bodyDigest)
+      guard let admission = Admission.unjudged(failure, under: policy, trace) else { throw failure }
+      return admission
+    }
+  }
+
+  private func compare(_ body: ReadBody?, with digest: SHA256Digest?) throws(CheckFailure) {
+    guard digest == nil || body?.digest == digest else {
+      throw CheckFailure(.bodyMismatch, "The client data was signed for another body.")
+    }
+  }
+
+  private func commit(
+    _ request: consuming SignedRequest, _ policy: GatePolicy, _ trace: inout GateTrace
+  ) async throws(CheckFailure) -> Admission {
+    let key = request.key.identifier
+    let committed: CommittedRequest
+    do throws(StoreFailure) {
+      committed = try await Admission.verified(request, under: policy, seenAt: clock.unixSeconds(), &trace)
+    } catch {
+      let failure = CheckFailure(commit: error)
+      guard let admission = Admission.unjudged(failure, under: policy, trace) else { throw failure }
+      return admission
+    }
+    switch consume committed {
+    case .accepted(let admission): return admission
+    case .refused(let outcome):
+      if outcome == .keyUnknown { keys.remove(key) }
+      throw CheckFailure(outcome)
+    }
+  }
+
+  /// What a failed check means on this route: a remark to the upstream where it only monitors, a refusal everywhere else.
+  private func answer(_ failure: CheckFailure, _ policy: GatePolicy, _ trace: GateTrace) -> Verdict {
+    if let admission = Admission.monitored(failure, under: policy, trace) { return .admit(admission) }
+    var refusal = Refusal(code: failure.code, detail: failure.detail, place: .route)
+    refusal.decision = Decision(failure, .refused, policy.mode, trace)
+    if refusal.status == 401 {
+      // So that the client can sign again without another round trip.
+      refusal.challenge = store.issueChallenge(
+        purpose: .assert, boundTo: nil, timeToLive: settings.assertionChallengeSeconds, now: clock.unixSeconds())
+    }
+    return .refuse(refusal)
   }
 }

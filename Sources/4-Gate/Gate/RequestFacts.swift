@@ -57,4 +57,7 @@ public struct RequestFacts: Sendable {
     self.keyID = keyID
     self.body = body
   }
+
+  /// Whether the body is known to be empty.
+  var hasNoBody: Bool { body == .none || body == .known(0) }
 }

@@ -18,10 +18,27 @@ public enum Examination: ~Copyable {
   case needsBody(ExaminedRequest)
 }
 
+/// A body that was read whole.
+public struct ReadBody: Sendable, Equatable {
+  /// After transfer decoding.
+  public var byteCount: Int
+  /// SHA-256 of those bytes.
+  public var digest: SHA256Digest
+
+  /// A body.
+  public init(byteCount: Int, digest: SHA256Digest) {
+    self.byteCount = byteCount
+    self.digest = digest
+  }
+
+  /// No body, which is signed as the empty string.
+  public static let empty = ReadBody(byteCount: 0, digest: SHA256.digest(Span()))
+}
+
 /// What became of reading the body that the gate asked for.
-public enum BodyEvidence: Sendable {
-  /// It was read whole; its size in bytes and SHA-256 after transfer decoding.
-  case read(byteCount: Int, digest: SHA256Digest)
+public enum BodyEvidence: Sendable, Equatable {
+  /// It was read whole.
+  case read(ReadBody)
   /// It is longer than ``GatePolicy/bodyBytesMax``. A monitored route streams what was read and the rest.
   case tooLarge
 }

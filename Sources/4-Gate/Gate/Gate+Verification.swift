@@ -1,0 +1,130 @@
+import AppAttest
+import Cryptography
+import HTTP
+import Store
+
+/// The key that signed, and the proof of it where finding the key was the verification.
+private struct Signer: ~Copyable {
+  let cached: CachedKey
+  let rpIDHash: SHA256Digest
+  let proof: SignatureValid
+}
+
+extension Gate {
+  /// The first half of step 3: the challenge is ours, unexpired, for an assertion, and for this key where it is bound to one. When the
+  /// request names none, a bound challenge is compared with the key that is found.
+  func openChallenge(_ inputs: RequestInputs) async throws(CheckFailure) -> OpenedChallenge {
+    let result: Result<OpenedChallenge, ChallengeRefusal>
+    do throws(StoreFailure) {
+      result = try await store.openChallenge(
+        inputs.clientData.challenge ?? [], purpose: .assert, key: inputs.key, now: clock.unixSeconds())
+    } catch {
+      throw CheckFailure(lookUp: error)
+    }
+    switch result {
+    case .success(let challenge): return challenge
+    case .failure(let refusal): throw CheckFailure(refusal)
+    }
+  }
+
+  /// What of step 4 can be judged before the key is known: no enrolled key could pass otherwise.
+  func checkAppAndCounter(_ inputs: RequestInputs, _ policy: GatePolicy) throws(CheckFailure) {
+    try apps.check(rpIDHash: inputs.assertion.decoded.rpIDHash, under: policy)
+    guard inputs.assertion.decoded.counter > 0 else { throw CheckFailure(.outOfOrder) }
+  }
+
+  /// The second half of step 3 to step 5: the key is found, allowed on this route now, the assertion made for its app, and signed by it.
+  func verify(
+    _ inputs: RequestInputs, clientDataHash: SHA256Digest, challenge: OpenedChallenge?, _ policy: GatePolicy, hint: KeyIdentifier?,
+    _ trace: inout GateTrace
+  ) async throws(CheckFailure) -> ExaminedRequest.Ground {
+    let nonce = inputs.assertion.nonce(clientDataHash: clientDataHash).bytes
+    let signer: Signer
+    do throws(CheckFailure) {
+      signer =
+        if let key = inputs.key {
+          try await namedSigner(key, inputs, nonce: nonce, policy, &trace)
+        } else {
+          try await recoveredSigner(inputs, nonce: nonce, policy, hint: hint, &trace)
+        }
+    } catch {
+      guard error.code == .storeUnavailable, policy.admitsOnStoreFailure else { throw error }
+      try checkAppAndCounter(inputs, policy)
+      return .storeAway(error, bodyDigest: inputs.clientData.bodyDigest)
+    }
+    let key = signer.cached.key
+    trace.key = key.identifier
+    let mark = try mark(challenge, for: key.identifier, inputs)
+    let rpIDHash = signer.rpIDHash
+    switch inputs.assertion.verdict(signature: signer.proof, clientDataHash: clientDataHash, rpIDHash: rpIDHash) {
+    case .refused(let refusal): throw CheckFailure(refusal)
+    case .verified(let assertion):
+      return .signed(SignedRequest(assertion: assertion, key: key, challenge: mark, bodyDigest: inputs.clientData.bodyDigest))
+    }
+  }
+
+  /// The named key, once its signature is verified.
+  private func namedSigner(
+    _ identifier: KeyIdentifier, _ inputs: RequestInputs, nonce: [UInt8], _ policy: GatePolicy, _ trace: inout GateTrace
+  ) async throws(CheckFailure) -> Signer {
+    guard let cached = try await enrolledKey(among: [identifier], &trace) else {
+      throw CheckFailure(.keyUnknown, "No key with this identifier is enrolled here.")
+    }
+    let rpIDHash = try apps.check(cached.key, under: policy)
+    if let refusal = inputs.assertion.refusal(rpIDHash: rpIDHash) { throw CheckFailure(refusal) }
+    guard let proof = cached.publicKey.verify(signature: inputs.assertion.signature.span, message: nonce.span) else {
+      throw CheckFailure(AssertionRefusal.signatureInvalid)
+    }
+    return Signer(cached: cached, rpIDHash: rpIDHash, proof: proof)
+  }
+
+  /// The key that the signature itself determines (wire.md, Key recovery): the connection's last one if it verifies, else the one among
+  /// the recovered candidates that is enrolled.
+  private func recoveredSigner(
+    _ inputs: RequestInputs, nonce: [UInt8], _ policy: GatePolicy, hint: KeyIdentifier?, _ trace: inout GateTrace
+  ) async throws(CheckFailure) -> Signer {
+    try checkAppAndCounter(inputs, policy)
+    let signature = inputs.assertion.signature
+    if let hint, let cached = keys.find(hint), let proof = cached.publicKey.verify(signature: signature.span, message: nonce.span) {
+      return Signer(cached: cached, rpIDHash: try apps.check(cached.key, under: policy), proof: proof)
+    }
+    let candidates = recovery.candidates(signature: signature.span, message: nonce.span)
+    let cached = try await enrolledKey(among: candidates.map { KeyIdentifier($0.digest) }, &trace)
+    guard let cached, let candidate = candidates.first(where: { $0.digest == cached.key.identifier.digest }) else {
+      throw CheckFailure(
+        .assertionUnrecognised,
+        "No enrolled key made this signature: the key is not enrolled, or other bytes were signed. Naming the key tells which.")
+    }
+    return Signer(cached: cached, rpIDHash: try apps.check(cached.key, under: policy), proof: candidate.proof())
+  }
+
+  /// The enrolled one among these keys: from the cache, else from the store.
+  private func enrolledKey(among candidates: [KeyIdentifier], _ trace: inout GateTrace) async throws(CheckFailure) -> CachedKey? {
+    for candidate in candidates {
+      if let cached = keys.find(candidate) { return cached }
+    }
+    guard !candidates.isEmpty else { return nil }
+    let enrolled: EnrolledKey?
+    do throws(StoreFailure) {
+      enrolled = try await trace.store.enrolledKey(among: candidates)
+    } catch {
+      throw CheckFailure(lookUp: error)
+    }
+    guard let enrolled else { return nil }
+    guard let cached = CachedKey(enrolled) else {
+      throw CheckFailure(lookUp: StoreFailure(outcomeUnknown: false, reason: "a record does not hold its own key"))
+    }
+    keys.insert(cached)
+    return cached
+  }
+
+  /// The mark that uses the challenge up by exactly these bytes.
+  private func mark(
+    _ challenge: OpenedChallenge?, for key: KeyIdentifier, _ inputs: RequestInputs
+  ) throws(CheckFailure) -> ChallengeMark? {
+    guard let challenge else { return nil }
+    let fingerprint = SHA256.digest(inputs.assertionBytes.span, inputs.clientDataBytes.span)
+    guard let mark = challenge.mark(for: key, fingerprint: fingerprint) else { throw CheckFailure(ChallengeRefusal.wrongKey) }
+    return mark
+  }
+}
