@@ -77,6 +77,10 @@ let package = Package(
       ],
       path: "Sources/7-Run/attestgate", swiftSettings: settings),
 
+    .target(name: "Fixtures", path: "Tests/Fixtures", swiftSettings: testSettings),
+    .testTarget(
+      name: "AcceptanceTests", dependencies: ["Fixtures", "SimulatedDevice", "attestgate"], path: "Tests/AcceptanceTests",
+      swiftSettings: testSettings),
     tests("Bytes", []),
     tests("Store", ["Bytes", "EventLoop", "Cryptography", "AppAttest"]),
     tests("AppAttest", ["Bytes", "Cryptography"]),
