@@ -30,6 +30,9 @@ public final class ListeningSocket: Sendable {
   }
 
   deinit { _ = CLinux.close(descriptor) }
+
+  /// Refuses connections from now on, whoever else still holds the socket.
+  public func stop() { _ = shutdown(descriptor, Int32(SHUT_RDWR)) }
 }
 
 /// What an attempt to accept brought.
@@ -55,6 +58,9 @@ public final class Acceptor: WaitSource {
     resume()
   }
 
+  /// Whether ``close()`` was not called yet.
+  public private(set) var isOpen = true
+
   /// Watches again after ``pause()``.
   public func resume() {
     guard slot < 0 else { return }
@@ -69,6 +75,7 @@ public final class Acceptor: WaitSource {
 
   /// Stops for good and wakes who waits.
   public func close() {
+    isOpen = false
     pause()
     endAllWaits()
   }

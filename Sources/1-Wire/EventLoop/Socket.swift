@@ -183,6 +183,11 @@ public final class Socket: WaitSource {
     if descriptor >= 0 { _ = shutdown(descriptor, Int32(SHUT_WR)) }
   }
 
+  /// Makes ``close()`` send a reset: the peer must not take what it has for the whole.
+  public func resetOnClose() {
+    if descriptor >= 0 { _ = clinux_reset_on_close(descriptor) }
+  }
+
   /// Closes; whoever still waits for it is woken.
   public func close() {
     guard descriptor >= 0 else { return }

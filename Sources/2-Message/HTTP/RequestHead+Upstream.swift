@@ -6,6 +6,8 @@ public enum UpstreamHost: Sendable {
   case client(otherwise: [UInt8])
   /// This one.
   case literal([UInt8])
+  /// None yet: the caller adds it once the server is chosen.
+  case addedByCaller
 }
 
 extension RequestHead {
@@ -96,17 +98,17 @@ extension RequestHead {
 
   /// `Host` comes first, as RFC 9110 section 7.2 asks.
   private func writeFields(to output: inout ByteQueue, host: UpstreamHost, framing: BodyFraming, changes: FieldChanges) {
-    output.append(" HTTP/1.1\r\nHost: ")
+    output.append(" HTTP/1.1\r\n")
     switch host {
-    case .literal(let text): output.append(text)
+    case .literal(let text): output.appendField("Host", text)
     case .client(let otherwise):
       if let authority {
-        table.bytes.withReadable { output.append($0.bytes(at: authority)) }
+        table.bytes.withReadable { output.appendField("Host", $0.bytes(at: authority)) }
       } else {
-        output.append(otherwise)
+        output.appendField("Host", otherwise)
       }
+    case .addedByCaller: break
     }
-    output.append("\r\n")
     table.write(to: &output) { _, _ in true }
     output.append(changes.block)
     output.appendFraming(framing)

@@ -62,6 +62,9 @@ public final class RequestHead {
     table.releaseStorage()
   }
 
+  /// Whether the head is there to be asked.
+  public var isComplete: Bool { phase == .complete }
+
   /// Whether some bytes of a head have been seen.
   public var hasBegun: Bool { phase == .fields || scanner.lineStart > 0 }
 

@@ -1,5 +1,6 @@
 import Bytes
 import EventLoop
+import HTTP
 import Telemetry
 
 /// One server of an upstream, as one worker knows it: its addresses, its idle connections, and whether it failed lately.
@@ -24,7 +25,7 @@ final class ServerPool {
   init(
     _ server: UpstreamSettings.Server, settings: UpstreamSettings, loop: EventLoop, resolver: NameResolver, metrics: UpstreamMetrics
   ) {
-    name = server.host.contains(":") ? "[\(server.host)]:\(server.port)" : "\(server.host):\(server.port)"
+    name = server.authority
     self.server = server
     self.settings = settings
     self.loop = loop
@@ -90,6 +91,7 @@ final class ServerPool {
     guard isReusable, connection.isClean, idle.count < settings.poolIdleMax else { return connection.socket.close() }
     connection.input.releaseStorageIfEmpty()
     connection.output.releaseStorageIfEmpty()
+    connection.answer.releaseStorage()
     connection.idleSince = loop.now
     idle.append(connection)
     metrics.idle.add(1)

@@ -1,5 +1,6 @@
 public import Bytes
 public import EventLoop
+public import HTTP
 
 /// One connection to one server of an upstream, lent to one exchange at a time.
 public final class UpstreamConnection {
@@ -7,6 +8,8 @@ public final class UpstreamConnection {
   public let socket: Socket
   /// What the server sent and nobody has taken yet.
   public var input = ByteQueue()
+  /// The head of the answer that is being relayed.
+  public let answer = ResponseHead()
   /// What waits to be sent to the server.
   public var output = ByteQueue()
   /// Whether it served an exchange before: then it may have died in the pool unseen.

@@ -12,6 +12,9 @@ public struct UpstreamSettings: Sendable {
       self.host = host
       self.port = port
     }
+
+    /// Host and port as a `Host` field has them.
+    public var authority: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
   }
 
   /// Which `Host` the upstream sees.

@@ -1,0 +1,132 @@
+import AppAttest
+import Bytes
+import EventLoop
+import HTTP
+import Upstream
+
+/// A client's connection: its socket, what waits in both directions, and the head of the request being served.
+final class DownstreamConnection {
+  /// How long, and for how many bytes, a client may still send while it is given time to read its last answer (RFC 9112 section 9.6).
+  static let lingerMilliseconds = 2_000
+  static let lingerBytesMax = 64 << 10
+
+  let socket: Socket
+  let loop: EventLoop
+  let listener: ServedListener
+  let head = RequestHead()
+  var input = ByteQueue()
+  var output = ByteQueue()
+  /// The body of the request being served.
+  var body = BodyDecoder(.none)
+  /// Bytes of its content so far.
+  var bodyBytesTaken = 0
+  /// The key that the last request on this connection was verified with: likely the next one's too.
+  var lastKey: KeyIdentifier?
+  /// Whether it waits for a request of which no byte has come: then it may be closed without harm.
+  private(set) var isIdle = false
+  /// Bytes that the kernel took, in all.
+  private(set) var bytesWritten = 0
+  /// `X-Forwarded-For: …` and `X-Forwarded-Proto: …` of every request that comes here.
+  let forwardedFields: [UInt8]
+  let clientAddress: String
+
+  init(socket: Socket, loop: EventLoop, listener: ServedListener) {
+    self.socket = socket
+    self.loop = loop
+    self.listener = listener
+    clientAddress = socket.peer.host
+    forwardedFields = Array("X-Forwarded-For: \(clientAddress)\r\nX-Forwarded-Proto: http\r\n".utf8)
+  }
+
+  enum HeadResult {
+    /// A complete head.
+    case request
+    case refused(HeadRefusal)
+    /// A head that had begun did not end in time.
+    case timedOut
+    /// The client is gone, or was idle for too long.
+    case closed
+  }
+
+  /// Reads the next request's head.
+  func readHead() async -> HeadResult {
+    var deadline = Instant.never
+    while true {
+      if !input.isEmpty {
+        if deadline == .never { deadline = loop.now.advanced(byMilliseconds: listener.settings.headTimeoutMilliseconds) }
+        switch input.withReadable({ head.parse($0, limits: listener.headLimits) }) {
+        case .complete(let byteCount):
+          input.consume(byteCount)
+          body = BodyDecoder(head.framing, limits: listener.headLimits)
+          bodyBytesTaken = 0
+          return .request
+        case .refused(let refusal): return .refused(refusal)
+        case .incomplete: break
+        }
+      }
+      guard await waitForHead(until: deadline) else { return deadline == .never ? .closed : .timedOut }
+      switch socket.read(into: &input) {
+      case .bytes, .wouldBlock: continue
+      case .end, .failed: return .closed
+      }
+    }
+  }
+
+  /// Waits for bytes of a head; an idle connection holds no buffers meanwhile.
+  private func waitForHead(until headDeadline: Instant) async -> Bool {
+    guard headDeadline == .never else { return await loop.wait(for: .readable(socket), until: headDeadline) }
+    if socket.hasSomethingToRead { return true }
+    input.releaseStorageIfEmpty()
+    output.releaseStorageIfEmpty()
+    isIdle = true
+    defer { isIdle = false }
+    return await loop.wait(
+      for: .readable(socket), until: loop.now.advanced(byMilliseconds: listener.settings.idleTimeoutMilliseconds))
+  }
+
+  /// Writes everything that waits; false when the client is gone or takes nothing for too long.
+  func flush() async -> Bool {
+    while true {
+      let before = output.count
+      let outcome = socket.write(from: &output)
+      bytesWritten += before - output.count
+      if outcome == .complete { return true }
+      guard await waitToWrite(after: outcome) else { return false }
+    }
+  }
+
+  /// Writes everything that waits, and behind it all that has come from an upstream, without copying that.
+  func flush(then upstream: UpstreamConnection) async -> Bool {
+    while true {
+      let before = output.count + upstream.input.count
+      let outcome = socket.write(from: &output, then: &upstream.input)
+      bytesWritten += before - output.count - upstream.input.count
+      if outcome == .complete { return true }
+      guard await waitToWrite(after: outcome) else { return false }
+    }
+  }
+
+  private func waitToWrite(after outcome: WriteOutcome) async -> Bool {
+    if case .failed = outcome { return false }
+    let deadline = loop.now.advanced(byMilliseconds: listener.settings.writeTimeoutMilliseconds)
+    return await loop.wait(for: .writable(socket), until: deadline)
+  }
+
+  /// Closes so that the client can read its last answer although it may still be sending: a close with unread bytes would reset it.
+  func closeLingering() async {
+    socket.shutDownWriting()
+    let deadline = loop.now.advanced(byMilliseconds: Self.lingerMilliseconds)
+    var left = Self.lingerBytesMax
+    while left > 0 {
+      input.removeAll()
+      switch socket.read(into: &input) {
+      case .bytes(let count): left -= count
+      case .wouldBlock: guard await loop.wait(for: .readable(socket), until: deadline) else { return socket.close() }
+      case .end, .failed: return socket.close()
+      }
+    }
+    // More is not read: the window closes, and the client has the rest of the time to look at its answer.
+    _ = await loop.wait(for: .hangUp(socket), until: deadline)
+    socket.close()
+  }
+}

@@ -1,0 +1,199 @@
+import Bytes
+import EventLoop
+import Gate
+import HTTP
+import Routing
+import Telemetry
+
+/// What becomes of a client's connection after an exchange.
+enum Afterwards {
+  /// Another request is read.
+  case keepAlive
+  /// It is closed, with time for the client to read its answer.
+  case linger
+  /// It is closed at once.
+  case close
+}
+
+/// The life of a client's connection: one request after the other, each in straight-line code, a function a step.
+///
+/// `serve` is the way of a request: locate, prepare, examine, read the body, admit, forward, relay.
+final class Exchange {
+  let worker: WorkerContext
+  let connection: DownstreamConnection
+  var record: ExchangeRecord
+  /// Whether the client was told to go on with its body.
+  var hasContinued = false
+  /// When the request began to go to the upstream.
+  var sentAt = Instant(nanoseconds: 0)
+
+  var head: RequestHead { connection.head }
+
+  init(worker: WorkerContext, connection: DownstreamConnection) {
+    self.worker = worker
+    self.connection = connection
+    record = ExchangeRecord(identifier: worker.nextIdentifier(), startedAt: worker.loop.now)
+  }
+
+  /// Serves requests until the connection ends.
+  func run() async {
+    while true {
+      let afterwards: Afterwards
+      switch await connection.readHead() {
+      case .closed: return connection.socket.close()
+      case .request:
+        begin()
+        afterwards = await serve()
+      case .refused(let refusal):
+        begin()
+        afterwards = await refuseHead(refusal)
+      case .timedOut:
+        begin()
+        afterwards = await refuse(.requestTimeout, "the head did not end in time", closes: true)
+      }
+      finish()
+      switch afterwards {
+      case .keepAlive: continue
+      case .linger: return await connection.closeLingering()
+      case .close: return connection.socket.close()
+      }
+    }
+  }
+
+  private func begin() {
+    worker.metrics.requestsInFlight.add(1)
+    record = ExchangeRecord(identifier: worker.nextIdentifier(), startedAt: worker.loop.now)
+    record.bytesWrittenBefore = connection.bytesWritten
+    hasContinued = false
+  }
+
+  /// The end of every exchange, whatever became of it: log line and metrics.
+  private func finish() {
+    worker.metrics.requestsInFlight.add(-1)
+    let metrics = record.route.map { worker.routes[$0].metrics } ?? (record.isEndpoint ? worker.endpointMetrics : worker.noRouteMetrics)
+    metrics.count(
+      method: head.isComplete ? head.method : .other, status: record.status,
+      nanoseconds: worker.loop.now.nanoseconds - record.startedAt.nanoseconds)
+    if let decision = record.decision { metrics.count(decision) }
+    if worker.accessLog.isOn { worker.accessLog.write(record, connection, routes: worker.routes) }
+  }
+
+  // MARK: Locating
+
+  private func serve() async -> Afterwards {
+    if head.targetForm == .asterisk { return await answerServerOptions() }
+    let path: RequestPath
+    switch head.withBytes({ RequestPath.normalise($0.bytes(at: head.target)) }) {
+    case .path(let found): path = found
+    case .ambiguous(let ambiguity): return await refuse(.pathAmbiguous, ambiguity.detail)
+    }
+    if let endpoint = endpoint(at: path) { return await serve(endpoint, path) }
+    switch match(path) {
+    case .route(let index):
+      record.route = index
+      return await serve(worker.routes[index], path)
+    case .methodNotAllowed(let allow): return await refuse(.methodNotAllowed, "the path is served with other methods", allow: allow)
+    case .none: return await refuse(.noRoute, "no route takes this host and path")
+    case .refusedFeature(let features):
+      return await refuse(.pathAmbiguous, "the route does not allow in its path: \(features.names.joined(separator: ", "))")
+    case .readsOntoGatedRoute: return await refuse(.pathAmbiguous, "the path can be read as another route's")
+    }
+  }
+
+  private func match(_ path: RequestPath) -> RouteMatch {
+    head.withBytes { bytes in
+      worker.router.match(
+        host: bytes.bytes(at: head.authority ?? .empty), path: path, target: bytes.bytes(at: head.target),
+        method: bytes.bytes(at: head.methodRange))
+    }
+  }
+
+  // MARK: Gating
+
+  private func serve(_ route: ServedRoute, _ path: RequestPath) async -> Afterwards {
+    if let refusal = head.prepareFields(connection.listener.fieldPolicies[record.route ?? 0]) { return await refuseHead(refusal) }
+    if let admission = Admission.open(under: route.settings.policy) {
+      return await forward(route, path, admission, spool: nil)
+    }
+    let gateStart = Instant.now
+    let examination = await worker.gate.examine(
+      facts(of: path, for: route.settings.policy), policy: route.settings.policy, hint: connection.lastKey)
+    record.gateNanoseconds = Instant.now.nanoseconds - gateStart.nanoseconds
+    switch consume examination {
+    case .admit(let admission): return await forward(route, path, admission, spool: nil)
+    case .refuse(let refusal): return await refuse(refusal)
+    case .needsBody(let examined): return await readBodyAndAdmit(route, path, examined)
+    }
+  }
+
+  /// Steps 6 to 8 of wire.md: only a request whose signature holds makes the gate hold a body.
+  private func readBodyAndAdmit(_ route: ServedRoute, _ path: RequestPath, _ examined: consuming ExaminedRequest) async -> Afterwards {
+    let policy = route.settings.policy
+    let spool = BodySpool(bytesMax: policy.bodyBytesMax, memoryBytesMax: policy.bodyMemoryBytes, folder: worker.site.temporaryFolder)
+    let evidence: BodyEvidence
+    switch await read(into: spool) {
+    case .ended: evidence = .read(ReadBody(byteCount: spool.byteCount, digest: spool.digest()))
+    case .paused:
+      guard !spool.hasFailed else { return await refuse(.overloaded, "the body could not be stored", closes: true) }
+      evidence = .tooLarge
+    case .malformed: return await refuse(.httpMalformed, "the chunked body is malformed", closes: true)
+    case .timedOut: return await refuse(.requestTimeout, "the body did not come in time", closes: true)
+    case .closed: return abandon()
+    }
+    let gateStart = Instant.now
+    let verdict = await worker.gate.admit(examined, body: evidence)
+    record.gateNanoseconds += Instant.now.nanoseconds - gateStart.nanoseconds
+    switch consume verdict {
+    case .admit(let admission): return await forward(route, path, admission, spool: spool)
+    case .refuse(let refusal): return await refuse(refusal)
+    }
+  }
+
+  private func read(into spool: BodySpool) async -> DownstreamConnection.BodyResult {
+    guard await sendContinue() else { return .closed }
+    return await connection.readBody { spool.take($0) == .taken }
+  }
+
+  /// `100 Continue`, if the client waits for it: sent only when the body is wanted (RFC 9110 section 10.1.1).
+  func sendContinue() async -> Bool {
+    guard head.expectsContinue, !hasContinued, !connection.body.hasEnded else { return true }
+    hasContinued = true
+    connection.output.append("HTTP/1.1 100 Continue\r\n\r\n")
+    return await connection.flush()
+  }
+
+  private func facts(of path: RequestPath, for policy: GatePolicy) -> RequestFacts {
+    head.withBytes { bytes in
+      let target = bytes.bytes(at: head.target)
+      return RequestFacts(
+        method: Array(copying: bytes.bytes(at: head.methodRange)), normalPath: Array(copying: path.normalForm(in: target)),
+        rawPath: Array(copying: target.bytes(at: path.rawPath)), query: path.query.map { Array(copying: target.bytes(at: $0)) },
+        host: Array(copying: bytes.bytes(at: head.authority ?? .empty)), defaultPort: 80, assertion: input(policy.inputs.assertion),
+        clientData: input(policy.inputs.clientData), keyID: input(policy.inputs.keyID), body: bodyLength)
+    }
+  }
+
+  func input(_ name: String) -> FieldInput {
+    switch head.field(named: Array(name.utf8).span) {
+    case .absent: .absent
+    case .one(let range): .one(head.withBytes { Array(copying: $0.bytes(at: range)) })
+    case .repeated: .repeated
+    }
+  }
+
+  private var bodyLength: BodyLength {
+    switch head.framing {
+    case .none: .none
+    case .length(let count): count == 0 ? .none : .known(count)
+    case .chunked, .untilClose: .unknown
+    }
+  }
+
+  // MARK: Ends
+
+  /// The client went away before it was answered.
+  func abandon() -> Afterwards {
+    record.status = ExchangeRecord.clientClosed
+    return .close
+  }
+}

@@ -1,0 +1,90 @@
+import Gate
+import HTTP
+import Telemetry
+
+/// What one worker counts about one route, or about what no route took.
+final class RouteMetrics {
+  static let requests = MetricFamily("attestgate_requests_total", .counter, "Requests answered, by route, method and status.")
+  static let duration = MetricFamily(
+    "attestgate_request_duration_seconds", .histogram, "Time from a request's head to the last byte of its answer.")
+  static let decisions = MetricFamily(
+    "attestgate_gate_decisions_total", .counter, "What the gate decided, by route, mode, decision, reason and class.")
+  static let failOpen = MetricFamily(
+    "attestgate_gate_admitted_without_store_total", .counter, "Requests let through by on_store_failure: allow.")
+
+  private let registry: MetricRegistry
+  private let route: MetricLabel
+  private let duration: Histogram
+  private var requests: [Int: Counter] = [:]
+  private var decisions: [DecisionKey: Counter] = [:]
+
+  private struct DecisionKey: Hashable {
+    var outcome: Decision.Outcome
+    var reason: ProblemCode?
+  }
+
+  init(registry: MetricRegistry, route: String) {
+    self.registry = registry
+    self.route = MetricLabel("route", route)
+    duration = registry.histogram(Self.duration, [self.route])
+  }
+
+  func count(method: RequestMethod, status: Int, nanoseconds: UInt64) {
+    duration.observe(nanoseconds: nanoseconds)
+    let key = status * 16 + Int(method.rawValue)
+    if let counter = requests[key] { return counter.add() }
+    let labels = [route, MetricLabel("method", method.label), MetricLabel("code", "\(status)")]
+    let counter = registry.counter(Self.requests, labels)
+    requests[key] = counter
+    counter.add()
+  }
+
+  func count(_ decision: Decision) {
+    guard decision.outcome != .open else { return }
+    let key = DecisionKey(outcome: decision.outcome, reason: decision.reason)
+    if let counter = decisions[key] { return counter.add() }
+    let labels = [
+      route, MetricLabel("mode", decision.mode.rawValue), MetricLabel("decision", decision.outcome.rawValue),
+      MetricLabel("reason", decision.reason?.rawValue ?? ""), MetricLabel("class", decision.decisionClass?.rawValue ?? ""),
+    ]
+    let counter = registry.counter(Self.decisions, labels)
+    decisions[key] = counter
+    counter.add()
+  }
+}
+
+extension RequestMethod {
+  /// As metrics name it: a method that nobody knows is `other`, so that clients cannot make series.
+  var label: String {
+    switch self {
+    case .get: "GET"
+    case .head: "HEAD"
+    case .post: "POST"
+    case .put: "PUT"
+    case .delete: "DELETE"
+    case .options: "OPTIONS"
+    case .patch: "PATCH"
+    case .connect: "CONNECT"
+    case .trace: "TRACE"
+    case .other: "other"
+    }
+  }
+}
+
+/// What one worker counts about itself.
+final class WorkerMetrics {
+  let connections: Gauge
+  let requestsInFlight: Gauge
+  let acceptPauses: Counter
+  let storeUp: Gauge
+  let registry: MetricRegistry
+
+  init(registry: MetricRegistry) {
+    self.registry = registry
+    connections = registry.gauge(MetricFamily("attestgate_connections", .gauge, "Open connections of clients."))
+    requestsInFlight = registry.gauge(MetricFamily("attestgate_requests_in_flight", .gauge, "Requests being served."))
+    acceptPauses = registry.counter(
+      MetricFamily("attestgate_accept_pauses_total", .counter, "Times that accepting stopped for want of descriptors or memory."))
+    storeUp = registry.gauge(MetricFamily("attestgate_store_up", .gauge, "Workers whose store takes commands."))
+  }
+}

@@ -1,0 +1,28 @@
+import EventLoop
+import Gate
+import HTTP
+
+/// What is remembered of one exchange for its log line and its metrics.
+struct ExchangeRecord {
+  /// The status of a log line whose client went before it was answered.
+  static let clientClosed = 499
+
+  var identifier: RequestIdentifier
+  /// When the head was complete.
+  var startedAt: Instant
+  /// Index of the route; nil when none took the request.
+  var route: Int?
+  /// The endpoint's path, when the gate answers itself.
+  var isEndpoint = false
+  var status = 0
+  var decision: Decision?
+  /// Why the gate answered itself, for the log.
+  var code: ProblemCode?
+  /// What went wrong with the upstream.
+  var upstreamFailure: String?
+  var server: String?
+  var gateNanoseconds: UInt64 = 0
+  var upstreamNanoseconds: UInt64 = 0
+  /// The connection's count when the exchange began.
+  var bytesWrittenBefore = 0
+}

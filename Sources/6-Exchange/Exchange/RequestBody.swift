@@ -1,0 +1,71 @@
+import Bytes
+import EventLoop
+import HTTP
+
+/// Reading the body of the request being served.
+extension DownstreamConnection {
+  enum BodyResult {
+    /// Every byte of it was read.
+    case ended
+    /// The taker wants no more now.
+    case paused
+    /// What came is no body (RFC 9112 section 7.1).
+    case malformed
+    /// Nothing came for too long.
+    case timedOut
+    /// The client is gone.
+    case closed
+  }
+
+  /// Hands on what has come of the body, until `take` answers false. Nil when more must be read.
+  func takeBody(_ take: (Span<UInt8>) -> Bool) -> BodyResult? {
+    var decoder = body
+    var isPaused = false
+    var taken = 0
+    var isMalformed = false
+    let consumed = input.withReadable { bytes in
+      var consumed = 0
+      while !isPaused {
+        let rest = bytes.extracting(consumed..<bytes.count)
+        switch decoder.next(in: rest) {
+        case .data(let range, let used):
+          isPaused = !take(rest.bytes(at: range))
+          taken += range.count
+          consumed += used
+        case .needMore(let used): return consumed + used
+        case .end(let used): return consumed + used
+        case .malformed:
+          isMalformed = true
+          return consumed
+        }
+      }
+      return consumed
+    }
+    body = decoder
+    bodyBytesTaken += taken
+    input.consume(consumed)
+    if isMalformed { return .malformed }
+    if decoder.hasEnded { return .ended }
+    return isPaused ? .paused : nil
+  }
+
+  /// Reads the body to its end, or until `take` answers false.
+  func readBody(_ take: (Span<UInt8>) -> Bool) async -> BodyResult {
+    while true {
+      if let result = takeBody(take) { return result }
+      switch socket.read(into: &input) {
+      case .bytes: continue
+      case .end, .failed: return .closed
+      case .wouldBlock:
+        let deadline = loop.now.advanced(byMilliseconds: listener.settings.bodyTimeoutMilliseconds)
+        guard await loop.wait(for: .readable(socket), until: deadline) else { return .timedOut }
+      }
+    }
+  }
+
+  /// Whether the rest of the body is here already, and small: then it is dropped, and the connection can go on after a refusal.
+  func dropBodyThatIsHere() -> Bool {
+    if body.hasEnded { return true }
+    return takeBody { _ in true } == .ended
+  }
+}

@@ -1,0 +1,39 @@
+import Gate
+import HTTP
+import Upstream
+
+/// A listener's settings in the form in which each request needs them.
+final class ServedListener: Sendable {
+  let settings: ListenerSettings
+  let headLimits: HeadLimits
+  /// What becomes of a request's fields, by route.
+  let fieldPolicies: [FieldPolicy]
+
+  init(_ settings: ListenerSettings, site: Site) {
+    self.settings = settings
+    headLimits = HeadLimits(
+      headBytesMax: settings.headBytesMax, startLineBytesMax: settings.requestLineBytesMax, fieldCountMax: settings.fieldCountMax)
+    let underscores: FieldPolicy.Underscores =
+      switch settings.underscoreFields {
+      case .drop: .drop
+      case .reject: .reject
+      case .keep: .keep
+      }
+    fieldPolicies = site.routes.map { route in
+      let inputs = route.policy.inputs
+      let upstream = site.upstreams[route.upstream]
+      return FieldPolicy(
+        underscores: underscores, inputs: FieldNameSet([inputs.assertion, inputs.clientData, inputs.keyID]),
+        keepsInputs: route.policy.keepsInputFields,
+        changes: Self.changes(set: upstream.requestFieldsSet.map { ($0.name, $0.value) }, remove: upstream.requestFieldsRemoved))
+    }
+  }
+
+  /// Changes that the configuration has checked already.
+  static func changes(set: [(name: String, value: String)], remove: [String]) -> FieldChanges {
+    guard let changes = FieldChanges(set: set, remove: remove) else {
+      preconditionFailure("a field that may not be changed got past the configuration")
+    }
+    return changes
+  }
+}

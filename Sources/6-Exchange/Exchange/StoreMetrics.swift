@@ -1,0 +1,21 @@
+import Store
+import Telemetry
+
+extension WorkerMetrics {
+  static let storeDuration = MetricFamily("attestgate_store_duration_seconds", .histogram, "Time of a store command, by command.")
+  static let storeFailures = MetricFamily("attestgate_store_failures_total", .counter, "Store commands that failed, by command.")
+
+  /// Counts what the worker asks of the store.
+  func watch(_ store: any Store) {
+    let durations = StoreCommand.allCases.map { registry.histogram(Self.storeDuration, [MetricLabel("command", $0.rawValue)]) }
+    let failures = StoreCommand.allCases.map { registry.counter(Self.storeFailures, [MetricLabel("command", $0.rawValue)]) }
+    store.onCommand = { command, nanoseconds, failed in
+      guard let index = StoreCommand.allCases.firstIndex(of: command) else { return }
+      durations[index].observe(nanoseconds: nanoseconds)
+      if failed { failures[index].add() }
+    }
+    let up = storeUp
+    up.set(store.health.isUp ? 1 : 0)
+    store.onHealthChange = { up.set($0.isUp ? 1 : 0) }
+  }
+}

@@ -1,0 +1,147 @@
+public import EventLoop
+public import Store
+public import Telemetry
+import Upstream
+
+/// One core's share of the gate: its loop, its connections, its pools, its way to the store. Everything of it runs on its loop.
+public actor Worker {
+  /// Connections taken in one turn, so that those taken already are served, and other workers get their share.
+  static let acceptsPerTurnMax = 16
+  static let acceptPauseMilliseconds = 100
+  static let sweepMilliseconds = 1_000
+  static let logFlushMilliseconds = 200
+
+  /// The loop, which is the worker's executor.
+  public nonisolated let loop: EventLoop
+  /// What the worker measures.
+  public nonisolated let metrics: MetricRegistry
+  /// The loop, as the language asks for it.
+  public nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
+
+  private let site: Site
+  private let services: WorkerServices
+  private let makeStore: @Sendable (EventLoop) -> any Store
+  private var context: WorkerContext?
+  private var store: (any Store)?
+  private var acceptors: [Acceptor] = []
+  private var connections: [ObjectIdentifier: DownstreamConnection] = [:]
+
+  /// A worker that does not serve yet; its loop runs from now on. `makeStore` is called on the loop.
+  public init(number: Int, site: Site, services: WorkerServices, makeStore: @escaping @Sendable (EventLoop) -> any Store) {
+    loop = EventLoop()
+    metrics = MetricRegistry()
+    self.site = site
+    self.services = services
+    self.makeStore = makeStore
+    loop.start(name: "worker-\(number)")
+  }
+
+  /// Opens the way to the store and serves the listeners, which are in the order of the site's.
+  public func start(_ sockets: [ListeningSocket]) {
+    let store = makeStore(loop)
+    let context = WorkerContext(loop: loop, site: site, services: services, store: store, registry: metrics)
+    self.store = store
+    self.context = context
+    context.metrics.watch(store)
+    Task(executorPreference: loop) { await self.runStore() }
+    Task(executorPreference: loop) { await self.tick() }
+    for (index, socket) in sockets.enumerated() {
+      acceptors.append(Acceptor(socket, loop: loop))
+      Task(executorPreference: loop) { await self.accept(index) }
+    }
+  }
+
+  /// How the worker sees the store.
+  public func storeHealth() -> StoreHealth? { store?.health }
+
+  /// Open connections of clients.
+  public func connectionCount() -> Int { connections.count }
+
+  // MARK: Accepting
+
+  private func accept(_ index: Int) async {
+    guard let context else { return }
+    let acceptor = acceptors[index]
+    let listener = ServedListener(site.listeners[index], site: site)
+    while !context.isDraining {
+      _ = await loop.wait(for: .readable(acceptor), until: .never)
+      await acceptWaiting(acceptor, listener, context)
+    }
+  }
+
+  private func acceptWaiting(_ acceptor: Acceptor, _ listener: ServedListener, _ context: WorkerContext) async {
+    for _ in 0..<Self.acceptsPerTurnMax where acceptor.isOpen {
+      switch acceptor.accept() {
+      case .connection(let socket): serve(socket, listener, context)
+      case .wouldBlock: return
+      case .lost: continue
+      case .exhausted:
+        // What arrives waits in the kernel's queue until descriptors come free.
+        context.metrics.acceptPauses.add()
+        acceptor.pause()
+        await loop.sleep(until: loop.now.advanced(byMilliseconds: Self.acceptPauseMilliseconds))
+        if !context.isDraining { acceptor.resume() }
+        return
+      }
+    }
+    acceptor.endTurn()
+  }
+
+  private func serve(_ socket: Socket, _ listener: ServedListener, _ context: WorkerContext) {
+    let connection = DownstreamConnection(socket: socket, loop: loop, listener: listener)
+    let identifier = ObjectIdentifier(connection)
+    connections[identifier] = connection
+    context.metrics.connections.add(1)
+    Task(executorPreference: loop) { await self.run(identifier) }
+  }
+
+  private func run(_ identifier: ObjectIdentifier) async {
+    guard let context, let connection = connections[identifier] else { return }
+    await Exchange(worker: context, connection: connection).run()
+    connections[identifier] = nil
+    context.metrics.connections.add(-1)
+  }
+
+  // MARK: In the background
+
+  private func runStore() async { await store?.run() }
+
+  /// Sweeps pools and hands log lines over, as long as the worker lives.
+  private func tick() async {
+    guard let context else { return }
+    var nextSweep = loop.now
+    while true {
+      await loop.sleep(until: loop.now.advanced(byMilliseconds: Self.logFlushMilliseconds))
+      context.accessLog.flush()
+      if loop.now >= nextSweep {
+        for upstream in context.upstreams { upstream.sweep() }
+        nextSweep = loop.now.advanced(byMilliseconds: Self.sweepMilliseconds)
+      }
+    }
+  }
+
+  // MARK: Draining
+
+  /// Stops accepting, once what the kernel has accepted already is taken: closing the socket would reset it.
+  public func stopAccepting() {
+    guard let context, !context.isDraining else { return }
+    context.isDraining = true
+    for (index, acceptor) in acceptors.enumerated() {
+      let listener = ServedListener(site.listeners[index], site: site)
+      while acceptor.isOpen, case .connection(let socket) = acceptor.accept() { serve(socket, listener, context) }
+      acceptor.close()
+    }
+    for connection in connections.values where connection.isIdle { connection.socket.close() }
+  }
+
+  /// Waits until every exchange has ended, or the deadline; what is left then is closed. Log lines are handed over.
+  public func drain(until deadline: Instant) async {
+    while !connections.isEmpty && loop.now < deadline {
+      for connection in connections.values where connection.isIdle { connection.socket.close() }
+      await loop.sleep(until: loop.now.advanced(byMilliseconds: 10))
+    }
+    for connection in connections.values { connection.socket.close() }
+    context?.accessLog.flush()
+    store?.stop()
+  }
+}

@@ -1,0 +1,96 @@
+public import EventLoop
+import Gate
+import HTTP
+import Routing
+import Store
+public import Telemetry
+import Upstream
+
+/// What all exchanges of one worker use. Confined to the worker.
+final class WorkerContext {
+  let loop: EventLoop
+  let site: Site
+  let router: Router
+  let routes: [ServedRoute]
+  let upstreams: [UpstreamGroup]
+  let gate: Gate
+  let challenges: ChallengeEndpoint
+  let enrolments: EnrolmentEndpoint
+  let endpointPaths: EndpointPaths
+  let metrics: WorkerMetrics
+  let noRouteMetrics: RouteMetrics
+  let endpointMetrics: RouteMetrics
+  let accessLog: AccessLog
+  private var identifiers = RequestIdentifierSource()
+  private var lastDate = HTTPDate(unixSeconds: 0)
+  private var dateUntil = Instant(nanoseconds: 0)
+
+  /// Set once SIGTERM came: every answer closes its connection.
+  var isDraining = false
+
+  init(loop: EventLoop, site: Site, services: WorkerServices, store: any Store, registry: MetricRegistry) {
+    self.loop = loop
+    self.site = site
+    router = Router(site.routes.map(\.pattern))
+    let upstreams = site.upstreams.map { settings in
+      UpstreamGroup(
+        settings: settings, loop: loop, resolver: services.resolver,
+        metrics: UpstreamMetrics(registry: registry, upstream: settings.name))
+    }
+    self.upstreams = upstreams
+    routes = site.routes.map { route in
+      ServedRoute(route, upstream: upstreams[route.upstream], metrics: RouteMetrics(registry: registry, route: route.label))
+    }
+    gate = Gate(settings: site.gate, store: store)
+    challenges = ChallengeEndpoint(settings: site.gate, store: store)
+    enrolments = EnrolmentEndpoint(settings: site.gate, store: store, background: services.verifier)
+    endpointPaths = EndpointPaths(site.endpoints)
+    metrics = WorkerMetrics(registry: registry)
+    noRouteMetrics = RouteMetrics(registry: registry, route: "none")
+    endpointMetrics = RouteMetrics(registry: registry, route: "endpoints")
+    accessLog = AccessLog(services.accessLog)
+  }
+
+  func nextIdentifier() -> RequestIdentifier { identifiers.next() }
+
+  /// The `Date` of answers, made once a second.
+  var date: HTTPDate {
+    if dateUntil <= loop.now {
+      lastDate = HTTPDate(unixSeconds: WallClock.unixSeconds)
+      dateUntil = loop.now.advanced(byMilliseconds: 250)
+    }
+    return lastDate
+  }
+}
+
+/// The endpoints' paths in the form in which they are compared.
+struct EndpointPaths {
+  let attestChallenge: [UInt8]
+  let attestVerify: [UInt8]
+  let assertChallenge: [UInt8]
+  let enrols: Bool
+
+  init(_ settings: EndpointSettings) {
+    attestChallenge = Array(settings.attestChallenge.utf8)
+    attestVerify = Array(settings.attestVerify.utf8)
+    assertChallenge = Array(settings.assertChallenge.utf8)
+    enrols = settings.enrols
+  }
+}
+
+/// What the workers of a process share.
+public struct WorkerServices: Sendable {
+  /// Looks upstreams' names up.
+  public var resolver: NameResolver
+  /// Verifies attestations.
+  public var verifier: BackgroundThread
+  /// Takes access log lines.
+  public var accessLog: LogWriter
+
+  /// Shared services.
+  public init(resolver: NameResolver, verifier: BackgroundThread, accessLog: LogWriter) {
+    self.resolver = resolver
+    self.verifier = verifier
+    self.accessLog = accessLog
+  }
+}
