@@ -67,7 +67,7 @@ let package = Package(
     module(
       "7-Run", "Configuration",
       ["Bytes", "EventLoop", "HTTP", "Routing", "Cryptography", "AppAttest", "Store", "Gate", "Upstream", "Exchange", "CYAML"]),
-    module("7-Run", "Administration", ["Bytes", "EventLoop", "Telemetry", "HTTP", "Store", "Exchange"]),
+    module("7-Run", "Administration", ["Bytes", "EventLoop", "Telemetry", "HTTP", "Store", "Exchange", "CLinux"]),
     module("7-Run", "SimulatedDevice", ["Bytes", "Cryptography", "AppAttest"]),
     .executableTarget(
       name: "attestgate",

@@ -1,0 +1,148 @@
+import Bytes
+public import EventLoop
+public import Exchange
+import HTTP
+import Store
+import Synchronization
+public import Telemetry
+
+/// Health and metrics on a listener of their own, on a loop of its own: a scrape holds up no request. Nothing here changes anything.
+public actor AdminListener {
+  static let connectionsMax = 64
+  static let idleMilliseconds = 10_000
+  static let headLimits = HeadLimits(headBytesMax: 8 << 10, startLineBytesMax: 2 << 10, fieldCountMax: 50)
+
+  /// The loop, which is the actor's executor.
+  public nonisolated let loop: EventLoop
+  /// The loop, as the language asks for it.
+  public nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
+
+  private let workers: [Worker]
+  private let process: MetricRegistry
+  private let startedAt = Double(WallClock.unixNanoseconds) / 1_000_000_000
+  private let readiness: Mutex<Readiness>
+  private var sockets: [ObjectIdentifier: Socket] = [:]
+
+  /// A listener that does not serve yet. `process` holds the metrics that belong to no worker.
+  public init(workers: [Worker], process: MetricRegistry, needsStore: Bool) {
+    loop = EventLoop()
+    self.workers = workers
+    self.process = process
+    readiness = Mutex(Readiness(phase: .starting, needsStore: needsStore))
+    loop.start(name: "admin")
+  }
+
+  /// Moves readiness on, from any thread.
+  public nonisolated func enter(_ phase: Readiness.Phase) {
+    readiness.withLock { $0.phase = phase }
+  }
+
+  /// Serves `socket`.
+  public func start(_ socket: ListeningSocket) {
+    Task(executorPreference: loop) { await self.accept(socket) }
+  }
+
+  private func accept(_ socket: ListeningSocket) async {
+    let acceptor = Acceptor(socket, loop: loop)
+    while true {
+      _ = await loop.wait(for: .readable(acceptor), until: .never)
+      switch acceptor.accept() {
+      case .connection(let connection):
+        guard sockets.count < Self.connectionsMax else {
+          connection.close()
+          continue
+        }
+        let identifier = ObjectIdentifier(connection)
+        sockets[identifier] = connection
+        Task(executorPreference: loop) { await self.serve(identifier) }
+      case .wouldBlock, .lost: continue
+      case .exhausted: await loop.sleep(until: loop.now.advanced(byMilliseconds: 100))
+      }
+    }
+  }
+
+  private func serve(_ identifier: ObjectIdentifier) async {
+    guard let socket = sockets[identifier] else { return }
+    var input = ByteQueue()
+    let head = RequestHead()
+    while await answerNext(socket, &input, head) {}
+    socket.close()
+    sockets[identifier] = nil
+  }
+
+  /// Reads one request and answers it; false when the connection ends.
+  private func answerNext(_ socket: Socket, _ input: inout ByteQueue, _ head: RequestHead) async -> Bool {
+    let deadline = loop.now.advanced(byMilliseconds: Self.idleMilliseconds)
+    while true {
+      if !input.isEmpty {
+        switch input.withReadable({ head.parse($0, limits: Self.headLimits) }) {
+        case .complete(let byteCount):
+          input.consume(byteCount)
+          let keepsAlive = head.keepsAlive && head.framing.isEmpty
+          let isSent = await send(await answer(head), to: socket, head, closes: !keepsAlive)
+          return isSent && keepsAlive
+        case .refused(let refusal):
+          _ = await send(ProblemDocument(refusal, requestID: []).answer, to: socket, head, closes: true)
+          return false
+        case .incomplete: break
+        }
+      }
+      guard await loop.wait(for: .readable(socket), until: deadline) else { return false }
+      switch socket.read(into: &input) {
+      case .bytes, .wouldBlock: continue
+      case .end, .failed: return false
+      }
+    }
+  }
+
+  private func send(_ answer: LocalAnswer, to socket: Socket, _ head: RequestHead, closes: Bool) async -> Bool {
+    var output = ByteQueue()
+    let date = HTTPDate(unixSeconds: WallClock.unixSeconds)
+    answer.write(
+      to: &output, answering: head.isComplete ? head.method : .get, version: head.isComplete ? head.version : .http11, closes: closes,
+      date: date)
+    let deadline = loop.now.advanced(byMilliseconds: Self.idleMilliseconds)
+    while true {
+      switch socket.write(from: &output) {
+      case .complete: return true
+      case .failed: return false
+      case .wouldBlock: guard await loop.wait(for: .writable(socket), until: deadline) else { return false }
+      }
+    }
+  }
+
+  // MARK: Answers
+
+  private func answer(_ head: RequestHead) async -> LocalAnswer {
+    guard head.method == .get || head.method == .head else {
+      return LocalAnswer(status: 405, fields: [.allow(["GET", "HEAD"])], body: Array("health and metrics are read with GET\n".utf8))
+    }
+    let target = head.withBytes { String(decoding: [UInt8](copying: $0.bytes(at: head.target)), as: UTF8.self) }
+    switch target.prefix(while: { $0 != "?" }) {
+    case "/healthz": return LocalAnswer(status: 200, body: Array("ok\n".utf8))
+    case "/readyz": return await readinessAnswer()
+    case "/metrics": return metricsAnswer()
+    default: return LocalAnswer(status: 404, body: Array("there is /healthz, /readyz and /metrics\n".utf8))
+    }
+  }
+
+  private func readinessAnswer() async -> LocalAnswer {
+    let state = readiness.withLock { $0 }
+    var health: StoreHealth?
+    for worker in workers {
+      guard let own = await worker.storeHealth() else { continue }
+      // One worker that cannot reach the store is enough to say so.
+      if health == nil || !own.isUp { health = own }
+    }
+    let isReady = state.isReady(store: health, now: Instant.now)
+    let store = health.map { $0.isUp ? "up" : "down" } ?? "unknown"
+    let body = "{\"ready\":\(isReady),\"state\":\"\(state.phase.rawValue)\",\"store\":\"\(store)\"}\n"
+    return LocalAnswer(status: isReady ? 200 : 503, contentType: "application/json", body: Array(body.utf8))
+  }
+
+  private func metricsAnswer() -> LocalAnswer {
+    var output = Exposition.render([process] + workers.map(\.metrics))
+    ProcessMetrics.append(to: &output, startedAtUnixSeconds: startedAt)
+    return LocalAnswer(status: 200, contentType: "text/plain; version=0.0.4; charset=utf-8", body: output.copied())
+  }
+}
