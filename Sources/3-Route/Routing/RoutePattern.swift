@@ -30,10 +30,16 @@ public struct RoutePattern: Sendable, Equatable {
     methods.contains("GET") && !methods.contains("HEAD") ? methods + ["HEAD"] : methods
   }
 
-  /// Whether every request that `other` takes is taken by this pattern: behind it, `other` is never reached.
-  public func covers(_ other: RoutePattern) -> Bool {
+  /// Whether one of `earlier`, which come before it, takes every request that this pattern would: it is never reached then.
+  public func isCovered(by earlier: [RoutePattern]) -> Bool {
+    let covering = earlier.filter { $0.coversPath(of: self) }
+    if covering.contains(where: \.methods.isEmpty) { return true }
+    return !methods.isEmpty && Set(takenMethods).isSubset(of: covering.flatMap(\.takenMethods))
+  }
+
+  /// Whether every host and path of `other` is one of this pattern's.
+  public func coversPath(of other: RoutePattern) -> Bool {
     (host == nil || host == other.host) && path.covers(other.path)
-      && (methods.isEmpty || (!other.methods.isEmpty && Set(other.takenMethods).isSubset(of: takenMethods)))
   }
 
   /// Whether a request might be taken by both if its path's letters were of another case, or its host another name of the same server.

@@ -1,0 +1,43 @@
+import Upstream
+
+extension Meaning {
+  func upstreams(_ written: [WrittenUpstream]) -> [UpstreamSettings] { written.map(upstream) }
+
+  private func upstream(_ written: WrittenUpstream) -> UpstreamSettings {
+    if !FieldText.isToken(written.name.value) || written.name.value.utf8.count > 64 {
+      problems.add(written.name, "an upstream's name is letters, digits, \"-\", \"_\" and \".\", at most 64")
+    }
+    if let servers = written.servers { checkDistinct(servers) }
+    var settings = UpstreamSettings(name: written.name.value, servers: written.servers?.value.map(\.value) ?? [])
+    fill(&settings.host, written.host)
+    fill(&settings.connectTimeoutMilliseconds, written.connectTimeout)
+    fill(&settings.responseTimeoutMilliseconds, written.responseTimeout)
+    fill(&settings.idleTimeoutMilliseconds, written.idleTimeout)
+    fill(&settings.poolIdleMax, written.poolIdle)
+    fill(&settings.poolIdleTimeoutMilliseconds, written.poolIdleTimeout)
+    (settings.requestFieldsSet, settings.requestFieldsRemoved) = fields(written.requestFields)
+    (settings.responseFieldsSet, settings.responseFieldsRemoved) = fields(written.responseFields)
+    return settings
+  }
+
+  private func fields(_ written: WrittenFields) -> (set: [UpstreamSettings.Field], removed: [String]) {
+    var names: [String] = []
+    func check(_ name: Placed<String>) {
+      let lowered = name.value.lowercased()
+      if let problem = FieldText.problem(ofName: name.value) {
+        problems.add(name, problem)
+      } else if names.contains(lowered) {
+        problems.add(name, "\(name.value) is set or removed already; names are compared without case")
+      }
+      names.append(lowered)
+    }
+    for field in written.set {
+      check(field.name)
+      if let problem = FieldText.problem(ofValue: field.value.value) { problems.add(field.value, problem) }
+    }
+    written.removed.forEach(check)
+    return (
+      written.set.map { UpstreamSettings.Field(name: $0.name.value, value: $0.value.value) }, written.removed.map { $0.value.lowercased() }
+    )
+  }
+}

@@ -1,0 +1,139 @@
+import AppAttest
+import Cryptography
+import Exchange
+import Gate
+import Routing
+import Store
+
+/// What `check` says of a configuration that works but may not be meant (config.md, the end of "Routing").
+struct Warnings {
+  private let list: ProblemList
+  private let written: WrittenConfiguration
+  private let configuration: Configuration
+  private let environment: ConfigurationEnvironment
+
+  init(file: String, written: WrittenConfiguration, configuration: Configuration, environment: ConfigurationEnvironment) {
+    list = ProblemList(file: file)
+    self.written = written
+    self.configuration = configuration
+    self.environment = environment
+    for index in configuration.routes.indices {
+      warnOfReach(index)
+      warnOfGate(index)
+    }
+    zip(written.apps, configuration.apps).forEach(warnOfApp)
+    warnOfListeners()
+  }
+
+  /// In the order of the file.
+  var found: [ConfigurationProblem] { list.sorted }
+
+  // MARK: Routes
+
+  private func warnOfReach(_ index: Int) {
+    let routes = configuration.routes
+    let pattern = routes[index].pattern
+    let writtenPattern = written.routes[index].pattern!
+    let before = routes[..<index].indices
+    if let endpoint = endpointTaking(pattern.path) {
+      return list.add(writtenPattern, "can never match: the gate answers \(endpoint) itself, before any route")
+    }
+    if pattern.isCovered(by: routes[..<index].map(\.pattern)) {
+      let takers = before.filter { routes[$0].pattern.coversPath(of: pattern) }.map { "routes[\($0)]" }.joined(separator: ", ")
+      return list.add(writtenPattern, "can never match: \(takers) before it take every such request")
+    }
+    guard !pattern.isGated else { return }
+    for earlier in before where routes[earlier].pattern.isGated && routes[earlier].pattern.overlapsIgnoringCase(pattern) {
+      let gated = routes[earlier].pattern.path.text
+      return list.add(
+        writtenPattern,
+        "is not gated and takes what routes[\(earlier)] misses, such as \(Self.inOtherCase(gated)) for an upstream that ignores case; "
+          + "gate it, or list the paths that are open")
+    }
+  }
+
+  private func endpointTaking(_ path: PathPattern) -> String? {
+    let endpoints = configuration.endpoints
+    let paths = [endpoints.assertChallenge] + (endpoints.enrols ? [endpoints.attestChallenge, endpoints.attestVerify] : [])
+    return paths.first { endpoint in
+      guard let pattern = try? PathPattern(endpoint) else { return false }
+      return pattern.covers(path)
+    }
+  }
+
+  /// `/v1/**` becomes `/V1/…`.
+  private static func inOtherCase(_ pattern: String) -> String {
+    pattern.replacing("/**", with: "/…").uppercased()
+  }
+
+  private func warnOfGate(_ index: Int) {
+    let policy = configuration.routes[index].policy
+    let route = written.routes[index]
+    guard policy.mode != .off else { return }
+    let gate = route.gate
+    if policy.clientData == .body, let place = gate?.clientData {
+      list.add(place, "is the weaker profile: no challenge, method, path or query is signed, and the counter alone stops replay")
+    }
+    if policy.clientData == .json {
+      if !policy.bindsQuery, let place = gate?.bindsQuery {
+        list.add(place, "lets a query through that nobody signed: whoever holds a request may change it")
+      }
+      if let place = gate?.binding {
+        if !policy.binding.contains(.body) { list.add(place, "does not name body: whoever holds a request may change it, or add one") }
+        if !policy.binding.contains(.path) { list.add(place, "does not name path: a request is good for every path of this route") }
+        if !policy.binding.contains(.method) { list.add(place, "does not name method: a signed GET is good as a DELETE") }
+      }
+    }
+    if policy.counter == .strict, let place = gate?.bodyMax, place.value > 1 << 20 {
+      list.add(
+        place,
+        "allows large bodies under a strict counter: a slow upload that was signed early commits after later requests and is refused; "
+          + "write counter: {window: 64}")
+    }
+  }
+
+  // MARK: Apps and listeners
+
+  private func warnOfApp(_ written: WrittenApp, _ app: Configuration.App) {
+    let hasApple = app.trustRoots.contains(AppleRoots.appAttestation)
+    let privateRoots = app.trustRoots.filter { $0 != AppleRoots.appAttestation }
+    if let entry = written.trustRoots?.value.first(where: { $0.value != "apple" }), let root = privateRoots.first {
+      list.add(entry, "is a private root (\(root.subject)): whoever holds its key can make devices; not for production")
+    }
+    if let roots = written.trustRoots, let old = app.trustRoots.first(where: { $0.notAfter < environment.unixSeconds }) {
+      list.add(roots, "has a root that has expired (\(old.subject)): no attestation will be accepted under it")
+    }
+    let place = written.environments.map { ($0.place, $0.path) } ?? (written.place, "\(written.path).environments")
+    if app.environments.contains(.simulated) && privateRoots.isEmpty {
+      list.add(place.0, place.1, "allows simulated, but only chains to a private root are that; add one to trust_roots")
+    }
+    if !privateRoots.isEmpty && !app.environments.contains(.simulated) {
+      list.add(place.0, place.1, "does not allow simulated, which every key under a private root is: none can enrol")
+    }
+    if !hasApple && (app.environments.contains(.production) || app.environments.contains(.development)) {
+      list.add(place.0, place.1, "allows Apple's environments, but trust_roots does not name apple")
+    }
+    if let team = written.teamID, !Self.isTeamIdentifier(team.value) {
+      list.add(team, "is not in Apple's form, which is 10 characters A to Z and 0 to 9")
+    }
+  }
+
+  private static func isTeamIdentifier(_ text: String) -> Bool {
+    text.utf8.count == 10
+      && text.utf8.allSatisfy {
+        UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 || UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0
+      }
+  }
+
+  private func warnOfListeners() {
+    if let admin = configuration.admin, !admin.isLoopback, let written = written.admin {
+      list.add(written.bind?.place ?? written.place, "\(written.path).bind", "is not loopback: metrics and health are open to the network")
+    }
+    guard configuration.routes.contains(where: { $0.policy.mode != .off }) else { return }
+    for (entry, listener) in zip(written.listeners ?? [], configuration.listeners) where !listener.bind.isLoopback {
+      list.add(
+        entry.bind?.place ?? entry.place, "\(entry.path).bind",
+        "serves gated routes without TLS beyond this machine: whoever listens in can read them; put a TLS terminator before it")
+    }
+  }
+}

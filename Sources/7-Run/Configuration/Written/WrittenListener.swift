@@ -1,0 +1,33 @@
+import Exchange
+
+/// One entry of `listeners:`.
+struct WrittenListener {
+  var place: Place
+  var path: String
+  var bind: Placed<BindAddress>?
+  var underscoreFields: Placed<ListenerSettings.UnderscoreFields>?
+  var headBytes: Placed<Int>?
+  var requestLineBytes: Placed<Int>?
+  var headerCount: Placed<Int>?
+  var headTimeout: Placed<Int>?
+  var bodyTimeout: Placed<Int>?
+  var idleTimeout: Placed<Int>?
+  var writeTimeout: Placed<Int>?
+
+  init(_ section: Section) {
+    place = section.place
+    path = section.path
+    bind = section.value("bind", Address.bind)
+    underscoreFields = section.value("underscore_headers", oneOf([("drop", .drop), ("reject", .reject), ("keep", .keep)]))
+    headTimeout = section.value("head_timeout", Quantity.duration(10...3_600_000))
+    bodyTimeout = section.value("body_timeout", Quantity.duration(10...3_600_000))
+    idleTimeout = section.value("idle_timeout", Quantity.duration(10...86_400_000))
+    writeTimeout = section.value("write_timeout", Quantity.duration(10...3_600_000))
+    let limits = section.section("limits")
+    headBytes = limits?.value("head_bytes", Quantity.size(1 << 10...1 << 20))
+    requestLineBytes = limits?.value("request_line_bytes", Quantity.size(512...1 << 20))
+    headerCount = limits?.value("header_count", Quantity.number(1...1_000))
+    limits?.finish()
+    section.finish()
+  }
+}

@@ -1,0 +1,53 @@
+import Upstream
+
+/// One entry of `upstreams:`.
+struct WrittenUpstream {
+  var name: Placed<String>
+  var servers: Placed<[Placed<UpstreamSettings.Server>]>?
+  var host: Placed<UpstreamSettings.HostForm>?
+  var connectTimeout: Placed<Int>?
+  var responseTimeout: Placed<Int>?
+  var idleTimeout: Placed<Int>?
+  var poolIdle: Placed<Int>?
+  var poolIdleTimeout: Placed<Int>?
+  var requestFields: WrittenFields
+  var responseFields: WrittenFields
+
+  init(_ entry: (name: Placed<String>, section: Section)) {
+    let section = entry.section
+    name = entry.name
+    servers = section.list("servers", Address.server)
+    if !section.has("servers") { section.missing("servers", "write at least one, such as [\"http://127.0.0.1:9000\"]") }
+    host = section.value("host") { (text: String) throws(Wrong) -> UpstreamSettings.HostForm in
+      switch text {
+      case "pass": return .pass
+      case "upstream": return .upstream
+      default: return .literal(try Address.authority(text))
+      }
+    }
+    connectTimeout = section.value("connect_timeout", Quantity.duration(10...300_000))
+    responseTimeout = section.value("response_timeout", Quantity.duration(10...86_400_000))
+    idleTimeout = section.value("idle_timeout", Quantity.duration(10...86_400_000))
+    let pool = section.section("pool")
+    poolIdle = pool?.value("idle", Quantity.number(0...10_000))
+    poolIdleTimeout = pool?.value("idle_timeout", Quantity.duration(10...86_400_000))
+    pool?.finish()
+    requestFields = WrittenFields(section.section("request_headers"))
+    responseFields = WrittenFields(section.section("response_headers"))
+    section.finish()
+  }
+}
+
+/// `request_headers:` or `response_headers:`.
+struct WrittenFields {
+  var set: [(name: Placed<String>, value: Placed<String>)] = []
+  var removed: [Placed<String>] = []
+
+  init(_ section: Section?) {
+    guard let section else { return }
+    let values = section.section("set")
+    set = values?.namedValues() ?? []
+    removed = section.list("remove") { $0 }?.value ?? []
+    section.finish()
+  }
+}
