@@ -89,5 +89,6 @@ let package = Package(
     tests("Telemetry", []),
     tests("Cryptography", ["Bytes", "COpenSSL"]),
     tests("Routing", ["Bytes"]),
+    tests("Configuration", ["Fixtures", "Routing", "Cryptography", "AppAttest", "Store", "Gate", "Upstream", "Exchange"]),
   ]
 )

@@ -15,7 +15,7 @@ extension Meaning {
 
   /// A gated route without an app would refuse everybody.
   func checkAppsExist(_ written: WrittenConfiguration) {
-    guard written.apps.isEmpty else { return }
+    guard written.lacksApps else { return }
     for route in written.routes where (route.gate?.mode?.value ?? .enforce) != .off && route.gate?.apps == nil {
       problems.add(route.gatePlace, "\(route.path).gate", "no app is configured whose requests could pass; add apps, or write gate: off")
     }

@@ -14,6 +14,7 @@ final class Section {
   /// Keys in the order of the file.
   private(set) var keys: [String] = []
   private var asked: [String] = []
+  private var missing: [(key: String, mend: String)] = []
 
   /// Nil, with a problem, when the node is no mapping; nothing counts as an empty one.
   init?(_ node: YAMLNode, path: String, problems: ProblemList) {
@@ -42,21 +43,30 @@ final class Section {
   /// Where the key itself stands, or the section if it does not.
   func placeOf(_ key: String) -> Place { entries[key]?.keyPlace ?? place }
 
-  func missing(_ key: String, _ mend: String) { problems.add(place, pathOf(key), "is missing; \(mend)") }
+  /// To be called before ``finish()`` when a key that must be there is not.
+  func missing(_ key: String, _ mend: String) { missing.append((key, mend)) }
 
-  /// Reports the keys that nobody asked for.
+  func isEmptyList(_ key: String) -> Bool {
+    if case .sequence(let nodes)? = entries[key]?.value.content { return nodes.isEmpty }
+    return false
+  }
+
+  /// Reports the keys that nobody asked for, and those that are missing unless one of the former was meant for it.
   func finish() {
+    var meant: [String] = []
     for key in keys where !asked.contains(key) {
       let mend: String
       if key == "<<" {
         mend = "merge keys are not understood; write the keys out, or use an alias for a whole value"
-      } else if let meant = Suggestion.nearest(key, among: asked) {
-        mend = "unknown key; did you mean \"\(meant)\"?"
+      } else if let nearest = Suggestion.nearest(key, among: asked) {
+        mend = "unknown key; did you mean \"\(nearest)\"?"
+        meant.append(nearest)
       } else {
         mend = "unknown key; known here: \(asked.joined(separator: ", "))"
       }
       problems.add(entries[key]!.keyPlace, pathOf(key), mend)
     }
+    for entry in missing where !meant.contains(entry.key) { problems.add(place, pathOf(entry.key), "is missing; \(entry.mend)") }
   }
 
   // MARK: Values

@@ -12,6 +12,8 @@ struct WrittenConfiguration {
   var accessLog: Placed<Configuration.AccessLog>?
   var store: WrittenStore?
   var apps: [WrittenApp]
+  /// Whether no app was meant to be there, in contrast to one that could not be read.
+  var lacksApps: Bool
   var assertTTL: Placed<Int>?
   var attestTTL: Placed<Int>?
   var endpoints: WrittenEndpoints?
@@ -34,6 +36,7 @@ struct WrittenConfiguration {
     store = section.section("store").map(WrittenStore.init)
     if !section.has("store") { section.missing("store", "write redis: {url: \"redis://127.0.0.1:6379/0\"} under it, or memory: {}") }
     apps = section.sections("apps")?.map(WrittenApp.init) ?? []
+    lacksApps = !section.has("apps") || section.isEmptyList("apps")
     let challenges = section.section("challenges")
     assertTTL = challenges?.value("assert_ttl", Quantity.duration(1_000...86_400_000))
     attestTTL = challenges?.value("attest_ttl", Quantity.duration(1_000...86_400_000))
