@@ -82,6 +82,7 @@ let package = Package(
       name: "AcceptanceTests", dependencies: ["Fixtures", "SimulatedDevice", "attestgate"], path: "Tests/AcceptanceTests",
       swiftSettings: testSettings),
     tests("Bytes", []),
+    tests("HTTP", ["Bytes"]),
     tests("Store", ["Bytes", "EventLoop", "Cryptography", "AppAttest"]),
     tests("AppAttest", ["Bytes", "Cryptography"]),
     tests("EventLoop", ["Bytes"]),

@@ -4,10 +4,10 @@ extension RequestHead {
   /// Whether the client asks for JSON rather than plain text (RFC 9110 section 12.5.1): `Accept` names `application/json` itself, with a
   /// weight above 0 and not below that of `text/plain`. A wildcard asks for nothing in particular.
   public var acceptsJSONRatherThanText: Bool {
-    table.bytes.withReadable { bytes in
+    parser.table.bytes.withReadable { bytes in
       var json = 0
       var text = 0
-      for field in table.fields where field.name == .accept && !field.flags.contains(.dropped) {
+      for field in parser.table.fields where field.name == .accept && !field.flags.contains(.dropped) {
         var elements = ListElements(field.valueRange)
         while let element = elements.next(in: bytes) {
           let range = bytes.bytes(at: element)

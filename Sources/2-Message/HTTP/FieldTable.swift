@@ -52,16 +52,17 @@ struct FieldTable: ~Copyable {
     let end = line.end
     while index < end {
       let byte = bytes[index]
-      if byte == UInt8(ascii: ":") { break }
-      guard Token.contains(byte) else { return Self.nameFault(at: index, line: line, bytes: bytes) }
-      if !Self.isPlain(byte) { flags.insert(byte == UInt8(ascii: "_") ? [.underscore, .oddSeparator] : .oddSeparator) }
       index += 1
+      if Self.isPlain(byte) { continue }
+      if byte == UInt8(ascii: ":") { break }
+      guard Token.contains(byte) else { return Self.nameFault(at: index - 1, line: line, bytes: bytes) }
+      flags.insert(byte == UInt8(ascii: "_") ? [.underscore, .oddSeparator] : .oddSeparator)
     }
-    guard index < end, index > line.start else { return .fieldNameMalformed }
-    let name = ByteRange(from: line.start, to: index)
+    let name = ByteRange(from: line.start, to: index - 1)
+    guard name.count > 0, bytes[name.end] == UInt8(ascii: ":") else { return .fieldNameMalformed }
     guard name.count <= HeadLimits.fieldNameBytesMax else { return .fieldNameTooLong }
-    let value = Token.trimmed(ByteRange(from: index + 1, to: end), in: bytes)
-    if value.start == index + 2, value.end == end, bytes[index + 1] == 0x20 { flags.insert(.canonical) }
+    let value = Token.trimmed(ByteRange(from: index, to: end), in: bytes)
+    if value.start == index + 1, value.end == end, bytes[index] == 0x20 { flags.insert(.canonical) }
     let text = bytes.bytes(at: name)
     fields.append(
       Field(
@@ -127,9 +128,10 @@ struct FieldTable: ~Copyable {
     return true
   }
 
-  /// Looks a field up by its name; dropped fields are not there.
+  /// Looks a field up by its name; dropped fields are not there, nor is any before the head is complete.
   func lookUp(where matches: (Field, Span<UInt8>) -> Bool) -> FieldLookup {
     bytes.withReadable { bytes in
+      if bytes.isEmpty { return .absent }
       var result = FieldLookup.absent
       for field in fields where !field.flags.contains(.dropped) && matches(field, bytes) {
         guard result == .absent else { return .repeated }
