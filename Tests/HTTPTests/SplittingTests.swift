@@ -64,7 +64,8 @@ import Testing
   func aChunkedBodySplitAnywhereIsDecodedAsInOnePiece(body: BodyCase) {
     let bytes = Array(body.text.utf8)
     let whole = decode(.chunked, pieces: [bytes])
-    for first in 0...bytes.count {
+    // Every position of a short body; of the long ones, which are long by repetition, some.
+    for first in stride(from: 0, through: bytes.count, by: bytes.count / 500 + 1) {
       let split = decode(.chunked, pieces: [Array(bytes.prefix(first)), Array(bytes.dropFirst(first))])
       #expect(split.end == whole.end, "split at \(first)")
       #expect(split.content == whole.content, "split at \(first)")
