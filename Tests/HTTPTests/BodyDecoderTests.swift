@@ -104,7 +104,8 @@ let malformedBodies: [BodyCase] = [
 
   @Test(arguments: [
     (BodyFraming.length(3), "ab", BodyEvent.malformed(.cutShort)), (.length(2), "ab", .end(consumed: 0)),
-    (.chunked, "2\r\nab\r\n", .malformed(.cutShort)), (.chunked, "0\r\n", .malformed(.cutShort)), (.chunked, "0\r\n\r\n", .end(consumed: 0)),
+    (.chunked, "2\r\nab\r\n", .malformed(.cutShort)), (.chunked, "0\r\n", .malformed(.cutShort)),
+    (.chunked, "0\r\n\r\n", .end(consumed: 0)),
     (.untilClose, "ab", .end(consumed: 0)), (.none, "", .end(consumed: 0)),
   ])
   func theEndOfTheInputEndsOnlyABodyThatIsWhole(framing: BodyFraming, text: String, event: BodyEvent) {
