@@ -1,5 +1,5 @@
 /// Where to listen.
-public struct BindAddress: Sendable, Hashable {
+public struct BindAddress: Sendable, Hashable, CustomStringConvertible {
   /// An IPv4 or IPv6 address, without brackets.
   public var host: String
   /// 0 lets the kernel choose.
@@ -10,6 +10,9 @@ public struct BindAddress: Sendable, Hashable {
     self.host = host
     self.port = port
   }
+
+  /// As proxy.yaml writes it: `127.0.0.1:8080`, `[::1]:8080`.
+  public var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 
   /// Whether only this machine can reach it.
   public var isLoopback: Bool { host == "::1" || host.hasPrefix("127.") }

@@ -1,0 +1,121 @@
+import AppAttest
+import Exchange
+import Gate
+import Routing
+import Store
+import Upstream
+
+/// A configuration for people: what is served where, the routes in the order in which they are tried, the warnings.
+///
+/// No secret is in it: neither passwords nor the values of header fields.
+public struct ConfigurationSummary {
+  private let configuration: Configuration
+
+  /// The summary of a configuration.
+  public init(_ configuration: Configuration) { self.configuration = configuration }
+
+  /// Lines for a terminal, each with its line feed.
+  public var text: String {
+    let sections = [facts, Self.table(routeRows), warnings].filter { !$0.isEmpty }
+    return sections.map { $0.map { "\($0)\n" }.joined() }.joined(separator: "\n")
+  }
+
+  private var facts: [String] {
+    let endpoints = configuration.endpoints
+    let enrolment = endpoints.enrols ? ["GET \(endpoints.attestChallenge)", "POST \(endpoints.attestVerify)"] : []
+    var rows = [
+      ["listeners", configuration.listeners.map(\.bind.description).joined(separator: ", ")],
+      ["admin", configuration.admin?.description ?? "none"],
+      ["workers", "\(configuration.workerCount)"],
+      ["store", configuration.store.summary],
+      ["access log", Self.written(configuration.accessLog)],
+      ["endpoints", (enrolment + ["GET \(endpoints.assertChallenge)"]).joined(separator: ", ")],
+    ]
+    for app in configuration.apps { rows.append(["app", "\(app.identity) (\(app.environmentNames.joined(separator: ", ")))"]) }
+    for upstream in configuration.upstreams {
+      rows.append(["upstream", "\(upstream.name): \(upstream.servers.map(\.url).joined(separator: ", "))"])
+    }
+    return Self.table(rows)
+  }
+
+  private var routeRows: [[String]] {
+    [["#", "HOST", "PATH", "METHODS", "UPSTREAM", "GATE"]]
+      + configuration.routes.enumerated().map { index, route in
+        let pattern = route.pattern
+        let path = pattern.path.text + (pattern.allowedInPath.isEmpty ? "" : " + " + pattern.allowedInPath.names.joined(separator: ", "))
+        return [
+          "\(index)", pattern.host ?? "any", path, pattern.methods.isEmpty ? "any" : pattern.methods.joined(separator: ","),
+          configuration.upstreams[route.upstream].name, gate(route.policy).joined(separator: ", "),
+        ]
+      }
+  }
+
+  /// The mode, and everything that is not the default.
+  private func gate(_ policy: GatePolicy) -> [String] {
+    guard policy.mode != .off else { return ["off"] }
+    var parts = [policy.mode.rawValue]
+    if policy.apps.count < configuration.apps.count { parts += policy.apps.keys.sorted() }
+    if policy.clientData == .body { parts.append("signed body only") }
+    if policy.clientData == .json {
+      if policy.binding != [.method, .path, .body] { parts.append("binds \(policy.bindingNames.joined(separator: " "))") }
+      if !policy.bindsQuery { parts.append("query unbound") }
+      if policy.pathForm == .encoded { parts.append("encoded path") }
+    }
+    if policy.requiresKeyID { parts.append("key id required") }
+    if case .window(let size) = policy.counter { parts.append("counter window \(size)") }
+    if policy.admitsOnStoreFailure { parts.append("admits without store") }
+    return parts
+  }
+
+  private var warnings: [String] { configuration.warnings.map { "warning: \($0)" } }
+
+  private static func written(_ log: Configuration.AccessLog) -> String {
+    switch log {
+    case .standardOutput: "stdout"
+    case .off: "off"
+    case .file(let path): path
+    }
+  }
+
+  /// Columns as wide as their widest cell.
+  private static func table(_ rows: [[String]]) -> [String] {
+    let widths = (0..<(rows.first?.count ?? 0)).map { column in rows.map { $0[column].count }.max() ?? 0 }
+    return rows.map { row in
+      let cells = zip(row, widths).map { $0 + String(repeating: " ", count: max(0, $1 - $0.count)) }
+      let line = cells.joined(separator: "  ")
+      return String(line[..<(line.lastIndex { $0 != " " }.map { line.index(after: $0) } ?? line.startIndex)])
+    }
+  }
+}
+
+extension Configuration.StoreSettings {
+  /// Which store and where, without user and password.
+  var summary: String {
+    switch self {
+    case .memory: "memory, gone at exit"
+    case .redis(let settings):
+      switch settings.endpoint {
+      case .tcp(let host, let port): "Redis at \(host.contains(":") ? "[\(host)]" : host):\(port), database \(settings.database)"
+      case .unix(let path): "Redis at unix:\(path), database \(settings.database)"
+      }
+    }
+  }
+}
+
+extension Configuration.App {
+  /// As proxy.yaml names them, sorted.
+  var environmentNames: [String] { environments.map(\.rawValue).sorted() }
+}
+
+extension UpstreamSettings.Server {
+  /// As proxy.yaml writes it, with the port.
+  var url: String { "http://\(host.contains(":") ? "[\(host)]" : host):\(port)" }
+}
+
+extension GatePolicy {
+  /// As proxy.yaml names them.
+  var bindingNames: [String] {
+    let named: [(String, Binding)] = [("method", .method), ("path", .path), ("body", .body), ("host", .host)]
+    return named.filter { binding.contains($0.1) }.map(\.0)
+  }
+}
