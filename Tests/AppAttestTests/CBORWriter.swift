@@ -1,5 +1,5 @@
 /// Writes CBOR for tests, good and bad: whatever is put in comes out.
-enum Item {
+enum Item: Sendable {
   case number(Int)
   case bytes([UInt8])
   case text(String)
