@@ -83,7 +83,7 @@ let package = Package(
       swiftSettings: testSettings),
     tests("Bytes", []),
     tests("HTTP", ["Bytes"]),
-    tests("Store", ["Bytes", "EventLoop", "Cryptography", "AppAttest"]),
+    tests("Store", ["Fixtures", "Bytes", "EventLoop", "Cryptography", "AppAttest"]),
     tests("AppAttest", ["Bytes", "Cryptography"]),
     tests("EventLoop", ["Bytes"]),
     tests("Gate", ["Bytes", "EventLoop", "HTTP", "Routing", "Cryptography", "AppAttest", "Store"]),

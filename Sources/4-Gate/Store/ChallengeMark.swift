@@ -19,6 +19,8 @@ public struct ChallengeMark: Sendable, Equatable {
     self.fingerprint = fingerprint
   }
 
+  /// Bytes of the fingerprint that are stored.
+  static let fingerprintByteCount = 16
   /// How long the mark lives beyond the challenge's last acceptable second, for gates whose clocks are behind this one's.
   static let clockMarginSeconds = 30
   /// No mark lives shorter: copies of a request whose body is still coming in commit after the challenge has expired.

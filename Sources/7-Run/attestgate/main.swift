@@ -1,3 +1,1 @@
-import CLinux
-
-exit(Program.run(Array(CommandLine.arguments.dropFirst())))
+print("attestgate")

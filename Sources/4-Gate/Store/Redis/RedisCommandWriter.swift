@@ -1,0 +1,109 @@
+import AppAttest
+import Bytes
+import Cryptography
+
+/// Writes commands (RESP2: an array of bulk strings) straight into the bytes that go out: nothing is allocated for one.
+extension ByteQueue {
+  /// The beginning of a command of `count` words.
+  mutating func append(commandOf count: Int) {
+    append(UInt8(ascii: "*"))
+    append(decimal: count)
+    append("\r\n")
+  }
+
+  /// The beginning of a word of `count` bytes, which must follow; then ``endWord()``.
+  mutating func append(wordOf count: Int) {
+    append(UInt8(ascii: "$"))
+    append(decimal: count)
+    append("\r\n")
+  }
+
+  /// The end of a word.
+  mutating func endWord() { append("\r\n") }
+
+  /// A word of literal text.
+  mutating func append(word text: StaticString) {
+    append(wordOf: text.utf8CodeUnitCount)
+    append(text)
+    endWord()
+  }
+
+  /// A word of text.
+  mutating func append(word text: String) {
+    append(wordOf: text.utf8.count)
+    append(text)
+    endWord()
+  }
+
+  /// A word of bytes.
+  mutating func append(word bytes: [UInt8]) {
+    append(wordOf: bytes.count)
+    append(bytes)
+    endWord()
+  }
+
+  /// A number as a word.
+  mutating func append(word number: Int) {
+    var digits = number < 0 ? 2 : 1
+    var rest = number.magnitude
+    while rest >= 10 {
+      rest /= 10
+      digits += 1
+    }
+    append(wordOf: digits)
+    append(decimal: number)
+    endWord()
+  }
+
+  /// The first `count` bytes of a digest as a word.
+  mutating func append(word digest: SHA256Digest, first count: Int = SHA256Digest.byteCount) {
+    append(wordOf: count)
+    for index in 0..<count { append(digest[index]) }
+    endWord()
+  }
+
+  /// The key of an enrolled key's record: `<prefix>key:{<identifier>}`.
+  mutating func append(keyOf identifier: KeyIdentifier, prefix: [UInt8]) {
+    append(wordOf: prefix.count + 5 + 43 + 1)
+    append(prefix)
+    append("key:{")
+    append(base64URL: identifier.digest, first: SHA256Digest.byteCount)
+    append("}")
+    endWord()
+  }
+
+  /// The key of a challenge's mark: `<prefix>used:<first 16 bytes of its digest>`.
+  mutating func append(markOf challenge: SHA256Digest, prefix: [UInt8]) {
+    append(wordOf: prefix.count + 5 + 22)
+    append(prefix)
+    append("used:")
+    append(base64URL: challenge, first: 16)
+    endWord()
+  }
+
+  /// base64url without padding of the first `count` bytes of a digest.
+  private mutating func append(base64URL digest: SHA256Digest, first count: Int) {
+    var accumulator: UInt32 = 0
+    var bits: UInt32 = 0
+    for index in 0..<count {
+      accumulator = accumulator << 8 | UInt32(digest[index])
+      bits += 8
+      while bits >= 6 {
+        bits -= 6
+        append(Self.base64URLDigit(accumulator >> bits & 63))
+      }
+    }
+    if bits > 0 { append(Self.base64URLDigit(accumulator << (6 - bits) & 63)) }
+  }
+
+  private static func base64URLDigit(_ value: UInt32) -> UInt8 {
+    let value = UInt8(truncatingIfNeeded: value)
+    return switch value {
+    case 0..<26: UInt8(ascii: "A") + value
+    case 26..<52: UInt8(ascii: "a") + value - 26
+    case 52..<62: UInt8(ascii: "0") + value - 52
+    case 62: UInt8(ascii: "-")
+    default: UInt8(ascii: "_")
+    }
+  }
+}
