@@ -150,7 +150,7 @@ public final class RawConnection: Sendable {
   }
 
   /// One chunk; false after the last one, whose trailers are still to come.
-  func readChunk(of message: inout RawMessage) throws -> Bool {
+  public func readChunk(of message: inout RawMessage) throws -> Bool {
     let line = try RawMessage.lines(readLine())[0]
     guard !line.isEmpty, line.utf8.allSatisfy({ isHexadecimal($0) }), let size = Int(line, radix: 16) else {
       throw MalformedMessage("'\(line)' is no chunk size")

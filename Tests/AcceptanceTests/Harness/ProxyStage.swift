@@ -14,6 +14,7 @@ func withProxy(
   defer { upstream.stop() }
   let configuration = """
     store: {memory: {}}
+    apps: [{team_id: ABCDE12345, bundle_id: com.example.shop}]
     upstreams:
       api: {servers: ["http://127.0.0.1:\(upstream.port)"]\(options.isEmpty ? "" : ", ")\(options)}
     routes:
