@@ -68,7 +68,7 @@ let package = Package(
       "7-Run", "Configuration",
       ["Bytes", "EventLoop", "HTTP", "Routing", "Cryptography", "AppAttest", "Store", "Gate", "Upstream", "Exchange", "CYAML"]),
     module("7-Run", "Administration", ["Bytes", "EventLoop", "Telemetry", "HTTP", "Store", "Exchange", "CLinux"]),
-    module("7-Run", "SimulatedDevice", ["Bytes", "Cryptography", "AppAttest"]),
+    module("7-Run", "SimulatedDevice", ["Bytes", "EventLoop", "Cryptography", "AppAttest"]),
     .executableTarget(
       name: "attestgate",
       dependencies: [
@@ -90,6 +90,7 @@ let package = Package(
     tests("Telemetry", []),
     tests("Cryptography", ["Bytes", "COpenSSL"]),
     tests("Routing", ["Bytes"]),
+    tests("SimulatedDevice", ["Bytes", "Fixtures", "Cryptography", "AppAttest"]),
     tests("Configuration", ["Fixtures", "Routing", "Cryptography", "AppAttest", "Store", "Gate", "Upstream", "Exchange"]),
   ]
 )
