@@ -1,8 +1,8 @@
 public import Bytes
 public import EventLoop
 
-/// A request on its way to an upstream.
-public struct OutgoingRequest: ~Copyable {
+/// A request on its way to an upstream. Its storage serves one request of a client's connection after the other.
+public final class OutgoingRequest {
   /// Request line and field lines, each with CRLF, without the empty line that ends the head.
   public var head = ByteQueue()
   /// The body as it goes over the wire, when it is in memory whole.
@@ -12,10 +12,26 @@ public struct OutgoingRequest: ~Copyable {
   /// RFC 9110 section 9.2.2: may be sent again when a reused connection dies before the answer begins.
   public var isIdempotent = false
   /// Whoever asked: when they hang up, nobody wants the answer.
-  public var client: Socket
+  public let client: Socket
   /// When the route's own time-out ends the exchange.
   public var deadline = Instant.never
 
   /// A request without fields.
   public init(client: Socket) { self.client = client }
+
+  /// Forgets the last request; the storage stays.
+  public func reset() {
+    head.removeAll()
+    body.removeAll()
+    bodyFollows = false
+    isIdempotent = false
+    deadline = .never
+  }
+
+  /// Gives the storage back, for an idle connection.
+  public func releaseStorage() {
+    reset()
+    head.releaseStorageIfEmpty()
+    body.releaseStorageIfEmpty()
+  }
 }

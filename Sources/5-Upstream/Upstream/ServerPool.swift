@@ -89,9 +89,6 @@ final class ServerPool {
   func giveBack(_ connection: UpstreamConnection, isReusable: Bool) {
     metrics.active.add(-1)
     guard isReusable, connection.isClean, idle.count < settings.poolIdleMax else { return connection.socket.close() }
-    connection.input.releaseStorageIfEmpty()
-    connection.output.releaseStorageIfEmpty()
-    connection.answer.releaseStorage()
     connection.idleSince = loop.now
     idle.append(connection)
     metrics.idle.add(1)
@@ -100,6 +97,7 @@ final class ServerPool {
   /// Closes idle connections that the server closed or that are idle for too long.
   func sweep() {
     idle.removeAll { connection in
+      if connection.idleSince < loop.now { connection.releaseStorage() }
       let isExpired = connection.idleSince.advanced(byMilliseconds: settings.poolIdleTimeoutMilliseconds) <= loop.now
       guard isExpired || !connection.isClean else { return false }
       connection.socket.close()

@@ -28,6 +28,13 @@ public final class UpstreamConnection {
 
   func markReused() { isReused = true }
 
+  /// Gives its buffers back while it is idle.
+  func releaseStorage() {
+    input.releaseStorageIfEmpty()
+    output.releaseStorageIfEmpty()
+    answer.releaseStorage()
+  }
+
   /// Whether it can serve another exchange: nothing unread, nothing unsent, and the server has not closed it.
   ///
   /// Bytes that come unasked would be taken for the next exchange's answer (response splitting), so they end the connection.

@@ -27,7 +27,7 @@ public final class UpstreamGroup {
   /// What could not be sent at all is tried on the next server. A reused connection that dies before the answer's first byte is the
   /// one case in which a request is sent twice, and only an idempotent one (RFC 9110 section 9.2.2).
   public func forward(
-    _ request: borrowing OutgoingRequest, admission: consuming Admission
+    _ request: OutgoingRequest, admission: consuming Admission
   ) async throws(UpstreamFailure) -> UpstreamConnection {
     var mayReuse = true
     while true {
@@ -97,7 +97,7 @@ public final class UpstreamGroup {
     return failed
   }
 
-  private func fill(_ connection: UpstreamConnection, with request: borrowing OutgoingRequest, _ admission: borrowing Admission) {
+  private func fill(_ connection: UpstreamConnection, with request: OutgoingRequest, _ admission: borrowing Admission) {
     request.head.withReadable { connection.output.append($0) }
     if settings.host == .upstream {
       connection.output.append("Host: ")
@@ -109,7 +109,7 @@ public final class UpstreamGroup {
     request.body.withReadable { connection.output.append($0) }
   }
 
-  private func send(_ connection: UpstreamConnection, _ request: borrowing OutgoingRequest) async throws(UpstreamFailure) {
+  private func send(_ connection: UpstreamConnection, _ request: OutgoingRequest) async throws(UpstreamFailure) {
     let deadline = min(request.deadline, loop.now.advanced(byMilliseconds: settings.responseTimeoutMilliseconds))
     while true {
       switch connection.socket.write(from: &connection.output) {
@@ -131,7 +131,7 @@ public final class UpstreamGroup {
     }
   }
 
-  private func awaitAnswer(_ connection: UpstreamConnection, _ request: borrowing OutgoingRequest) async throws(UpstreamFailure) {
+  private func awaitAnswer(_ connection: UpstreamConnection, _ request: OutgoingRequest) async throws(UpstreamFailure) {
     let deadline = min(request.deadline, loop.now.advanced(byMilliseconds: settings.responseTimeoutMilliseconds))
     while true {
       switch await loop.wait(for: .readable(connection.socket), or: .hangUp(request.client), until: deadline) {

@@ -9,6 +9,8 @@ final class DownstreamConnection {
   /// How long, and for how many bytes, a client may still send while it is given time to read its last answer (RFC 9112 section 9.6).
   static let lingerMilliseconds = 2_000
   static let lingerBytesMax = 64 << 10
+  /// Between two requests the buffers are kept for so long; an idle connection holds none.
+  static let busyMilliseconds = 1_000
 
   let socket: Socket
   let loop: EventLoop
@@ -16,6 +18,8 @@ final class DownstreamConnection {
   let head = RequestHead()
   var input = ByteQueue()
   var output = ByteQueue()
+  /// The request as it goes to the upstream.
+  let outgoing: OutgoingRequest
   /// The body of the request being served.
   var body = BodyDecoder(.none)
   /// Bytes of its content so far.
@@ -34,6 +38,7 @@ final class DownstreamConnection {
     self.socket = socket
     self.loop = loop
     self.listener = listener
+    outgoing = OutgoingRequest(client: socket)
     clientAddress = socket.peer.host
     forwardedFields = Array("X-Forwarded-For: \(clientAddress)\r\nX-Forwarded-Proto: http\r\n".utf8)
   }
@@ -72,16 +77,24 @@ final class DownstreamConnection {
     }
   }
 
-  /// Waits for bytes of a head; an idle connection holds no buffers meanwhile.
+  /// Waits for bytes of a head.
   private func waitForHead(until headDeadline: Instant) async -> Bool {
     guard headDeadline == .never else { return await loop.wait(for: .readable(socket), until: headDeadline) }
     if socket.hasSomethingToRead { return true }
-    input.releaseStorageIfEmpty()
-    output.releaseStorageIfEmpty()
     isIdle = true
     defer { isIdle = false }
-    return await loop.wait(
-      for: .readable(socket), until: loop.now.advanced(byMilliseconds: listener.settings.idleTimeoutMilliseconds))
+    let deadline = loop.now.advanced(byMilliseconds: listener.settings.idleTimeoutMilliseconds)
+    let pause = loop.now.advanced(byMilliseconds: Self.busyMilliseconds)
+    if await loop.wait(for: .readable(socket), until: min(pause, deadline)) { return true }
+    releaseStorage()
+    return await loop.wait(for: .readable(socket), until: deadline)
+  }
+
+  private func releaseStorage() {
+    input.releaseStorageIfEmpty()
+    output.releaseStorageIfEmpty()
+    head.releaseStorage()
+    outgoing.releaseStorage()
   }
 
   /// Writes everything that waits; false when the client is gone or takes nothing for too long.

@@ -11,13 +11,14 @@ extension Exchange {
   func forward(_ route: ServedRoute, _ path: RequestPath, _ admission: consuming Admission, spool: BodySpool?) async -> Afterwards {
     record.decision = admission.decision
     if let key = admission.verifiedKey { connection.lastKey = key }
-    var request = OutgoingRequest(client: connection.socket)
+    let request = connection.outgoing
+    request.reset()
     request.isIdempotent = head.method.isIdempotent
     if let limit = route.settings.timeoutMilliseconds { request.deadline = record.startedAt.advanced(byMilliseconds: limit) }
     let bodyHasEnded = connection.body.hasEnded
     var body = OutgoingBody(spool: spool, clientFraming: head.framing, clientBodyHasEnded: bodyHasEnded)
     write(route, path, framing: body.framing, to: &request.head)
-    body.fill(&request, from: connection)
+    body.fill(request, from: connection)
     sentAt = worker.loop.now
     let upstream: UpstreamConnection
     do throws(UpstreamFailure) {
@@ -41,7 +42,6 @@ extension Exchange {
 
   /// The request's head for the upstream, without its end: the verdict's fields come behind.
   private func write(_ route: ServedRoute, _ path: RequestPath, framing: BodyFraming, to output: inout ByteQueue) {
-    output.reserve(1024)
     head.withBytes { bytes in
       let target = bytes.bytes(at: head.target)
       let query: Span<UInt8>? = if let range = path.query { target.bytes(at: range) } else { nil }

@@ -26,7 +26,7 @@ struct OutgoingBody {
   }
 
   /// Puts the body into `request` if it is here whole, else says that it follows.
-  mutating func fill(_ request: inout OutgoingRequest, from connection: DownstreamConnection) {
+  mutating func fill(_ request: OutgoingRequest, from connection: DownstreamConnection) {
     if let spool {
       if connection.body.hasEnded && spool.isInMemory {
         spool.moveMemory(to: &request.body)
@@ -69,13 +69,11 @@ struct OutgoingBody {
     let before = output.count
     var pending = 0
     let isChunked = framing == .chunked
-    var appended = ByteQueue()
     let result = connection.takeBody { bytes in
-      if isChunked { ChunkedEncoder.append(bytes, to: &appended) } else { appended.append(bytes) }
+      if isChunked { ChunkedEncoder.append(bytes, to: &output) } else { output.append(bytes) }
       pending += bytes.count
       return pending < Self.pendingBytesMax
     }
-    output.move(appended.count, from: &appended)
     switch result {
     case .malformed?: return .malformed
     case .ended?:
