@@ -293,6 +293,16 @@ import Testing
     }
   }
 
+  @Test func anAppThatCannotBeReadIsOneProblem() {
+    for app in ["{team_id: ABCDE12345, bundle_id: a.b, trust_roots: [no.pem]}", "{team_id: \"?\", bundle_id: a.b}", "a"] {
+      #expect(
+        problems(
+          sound("apps: [\(app)]", "routes: [{path: /a, upstream: orders, gate: {apps: [ABCDE12345.a.b], environments: [production]}}]")
+        ).count
+          == 1)
+    }
+  }
+
   @Test func aFileThatIsNotThereIsAProblem() {
     #expect(throws: ConfigurationFailure.self) { try ConfigurationLoader.load(file: "/no/such/file.yaml", environment: environment()) }
   }

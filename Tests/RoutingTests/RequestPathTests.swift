@@ -18,17 +18,6 @@ func path(_ target: String) -> RequestPath? {
   return path
 }
 
-func decodedPath(_ normalForm: String) -> String {
-  let bytes = Array(normalForm.utf8)
-  return String(decoding: RequestPath.decodedPath(bytes.span), as: UTF8.self)
-}
-
-func isDecodedPath(_ claim: String, of normalForm: String) -> Bool {
-  let claimed = Array(claim.utf8)
-  let bytes = Array(normalForm.utf8)
-  return RequestPath.isDecodedPath(claimed.span, of: bytes.span)
-}
-
 @Suite struct RequestPathTests {
   @Test(arguments: [
     ("/", "/"), ("/a", "/a"), ("/a/", "/a/"), ("/a/b.json", "/a/b.json"), ("/...", "/..."), ("/.well-known/x", "/.well-known/x"),
@@ -86,26 +75,6 @@ func isDecodedPath(_ claim: String, of normalForm: String) -> Bool {
   func theQueryIsTakenAsItCame(target: String, query: String?) {
     let range = path(target)?.query
     #expect(range.map { String(target.utf8.dropFirst($0.start).prefix($0.count))! } == query)
-  }
-
-  @Test(arguments: [
-    ("/", "/"), ("/a/", "/a"), ("/a", "/a"), ("/caf%C3%A9", "/caf\u{e9}"), ("/a%2Fb", "/a/b"), ("/a%20b+c", "/a b+c"), ("/a%2F", "/a"),
-    ("/a%252F", "/a%2F"), ("/a%2F%3B", "/a/;"),
-  ])
-  func theDecodedPathIsWhatURLPathGives(normalForm: String, decoded: String) {
-    #expect(decodedPath(normalForm) == decoded)
-    for claim in [decoded, decoded + "/"] {
-      #expect(isDecodedPath(claim, of: normalForm) == (claim != "//"))
-    }
-    for claim in [decoded + "x", String(decoded.dropLast()) + "\u{1}", decoded + "//", "x" + decoded] {
-      #expect(!isDecodedPath(claim, of: normalForm))
-    }
-  }
-
-  @Test func theRootIsBoundByNothingOrASlash() {
-    #expect(isDecodedPath("", of: "/"))
-    #expect(isDecodedPath("/", of: "/"))
-    #expect(!isDecodedPath("", of: "/a"))
   }
 
   @Test func theQuickScanJudgesAsTheFullOne() {

@@ -59,35 +59,6 @@ public struct RequestPath: Sendable {
     isVerbatim ? target.bytes(at: rawPath) : normalised.span
   }
 
-  /// A path in normal form, percent-decoded and without a final slash: what Foundation's `URL.path` gives an app. `/` stays `/`.
-  public static func decodedPath(_ normalForm: Span<UInt8>) -> [UInt8] {
-    var decoded = [UInt8]()
-    decoded.reserveCapacity(normalForm.count)
-    var index = 0
-    while index < normalForm.count { decoded.append(nextDecoded(normalForm, &index)) }
-    if decoded.count > 1 && decoded.last == UInt8(ascii: "/") { decoded.removeLast() }
-    return decoded
-  }
-
-  /// Whether `claimed` is the decoded form of a path in normal form, both without one final slash: for `/` both `""` and `"/"` are.
-  public static func isDecodedPath(_ claimed: Span<UInt8>, of normalForm: Span<UInt8>) -> Bool {
-    let claimedEnd = withoutFinalSlash(claimed)
-    // An escaped slash at the end decodes to a final slash too, and is one to URL.path.
-    var end = withoutFinalSlash(normalForm)
-    if end == normalForm.count && end >= 3 && normalForm.extracting((end - 3)..<end).equals("%2F") { end -= 3 }
-    var position = 0
-    var index = 0
-    while index < end {
-      guard position < claimedEnd, nextDecoded(normalForm, &index) == claimed[position] else { return false }
-      position += 1
-    }
-    return position == claimedEnd
-  }
-
-  private static func withoutFinalSlash(_ path: Span<UInt8>) -> Int {
-    path.count > 0 && path[path.count - 1] == UInt8(ascii: "/") ? path.count - 1 : path.count
-  }
-
   /// The decoded byte at `index`, which moves behind it. A `%` without two digits stands for itself.
   static func nextDecoded(_ bytes: Span<UInt8>, _ index: inout Int) -> UInt8 {
     let byte = bytes[index]

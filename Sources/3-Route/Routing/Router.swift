@@ -121,7 +121,12 @@ public struct Router: Sendable {
   private func skip(_ literal: ByteRange, in path: Span<UInt8>, at position: Int, end: Int) -> Int? {
     let next = position + literal.count
     guard next <= end, next == end || path[next] == UInt8(ascii: "/") else { return nil }
-    for offset in 0..<literal.count where literals[literal.start + offset] != path[position + offset] { return nil }
+    // From the end: routes of one API begin alike.
+    var offset = literal.count - 1
+    while offset >= 0 {
+      if literals[literal.start + offset] != path[position + offset] { return nil }
+      offset -= 1
+    }
     return next
   }
 

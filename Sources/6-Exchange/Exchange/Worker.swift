@@ -18,6 +18,7 @@ public actor Worker {
   /// The loop, as the language asks for it.
   public nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
 
+  private let number: Int
   private let site: Site
   private let services: WorkerServices
   private let makeStore: @Sendable (EventLoop) -> any Store
@@ -30,6 +31,7 @@ public actor Worker {
   public init(number: Int, site: Site, services: WorkerServices, makeStore: @escaping @Sendable (EventLoop) -> any Store) {
     loop = EventLoop()
     metrics = MetricRegistry()
+    self.number = number
     self.site = site
     self.services = services
     self.makeStore = makeStore
@@ -42,7 +44,8 @@ public actor Worker {
     let context = WorkerContext(loop: loop, site: site, services: services, store: store, registry: metrics)
     self.store = store
     self.context = context
-    context.metrics.watch(store)
+    // One worker speaks for all: they share the store.
+    context.metrics.watch(store, diagnostics: number == 0 ? services.diagnostics : nil)
     Task(executorPreference: loop) { await self.runStore() }
     Task(executorPreference: loop) { await self.tick() }
     for (index, socket) in sockets.enumerated() {

@@ -86,11 +86,14 @@ public struct WorkerServices: Sendable {
   public var verifier: BackgroundThread
   /// Takes access log lines.
   public var accessLog: LogWriter
+  /// Tells the operator.
+  public var diagnostics: Diagnostics
 
   /// Shared services.
-  public init(resolver: NameResolver, verifier: BackgroundThread, accessLog: LogWriter) {
+  public init(resolver: NameResolver, verifier: BackgroundThread, accessLog: LogWriter, diagnostics: Diagnostics) {
     self.resolver = resolver
     self.verifier = verifier
     self.accessLog = accessLog
+    self.diagnostics = diagnostics
   }
 }

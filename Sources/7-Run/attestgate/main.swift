@@ -1,1 +1,3 @@
-print("attestgate")
+import CLinux
+
+exit(Program.run(Array(CommandLine.arguments.dropFirst())))

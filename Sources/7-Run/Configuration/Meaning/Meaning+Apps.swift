@@ -1,29 +1,39 @@
 import AppAttest
 import Cryptography
 
+/// The apps that routes may name.
+struct ReadApps {
+  var named: [Configuration.App]
+  /// False when some app has no name, for a problem of its own: it may be the one that a route means.
+  var areAllNamed: Bool
+}
+
 extension Meaning {
-  /// One app; nil, with a problem, when it is not all there.
-  func app(_ written: WrittenApp) -> Configuration.App? {
+  /// One app; nil, with a problem, when it has no name. Routes may name one whose roots cannot be read: that is no second problem.
+  private func app(_ written: WrittenApp) -> Configuration.App? {
     let roots = trustRoots(written.trustRoots)
     let environments = written.environments?.value.map(\.value) ?? [.production]
     if let list = written.environments { checkDistinct(list) }
-    guard let team = written.teamID, let bundle = written.bundleID, let roots else { return nil }
+    guard let team = written.teamID, let bundle = written.bundleID else { return nil }
     let identity = AppIdentity(prefix: written.prefix?.value ?? team.value, bundleIdentifier: bundle.value)
-    return Configuration.App(identity: identity, environments: Set(environments), trustRoots: roots)
+    return Configuration.App(identity: identity, environments: Set(environments), trustRoots: roots ?? [])
   }
 
-  /// The apps that are all there, with a problem for each that is there twice.
-  func distinct(_ apps: [Configuration.App?], _ written: [WrittenApp]) -> [Configuration.App] {
-    var distinct: [Configuration.App] = []
-    for (app, written) in zip(apps, written) {
-      guard let app else { continue }
-      if distinct.contains(where: { $0.identity == app.identity }) {
-        problems.add(written.place, written.path, "the app \(app.identity) is there already; put everything about it into one entry")
+  /// Every app, with a problem for each that is there twice.
+  func apps(_ written: WrittenConfiguration) -> ReadApps {
+    var read = ReadApps(named: [], areAllNamed: written.lacksApps || !written.apps.isEmpty)
+    for entry in written.apps {
+      guard let app = app(entry) else {
+        read.areAllNamed = false
+        continue
+      }
+      if read.named.contains(where: { $0.identity == app.identity }) {
+        problems.add(entry.place, entry.path, "the app \(app.identity) is there already; put everything about it into one entry")
       } else {
-        distinct.append(app)
+        read.named.append(app)
       }
     }
-    return distinct
+    return read
   }
 
   private func trustRoots(_ written: Placed<[Placed<String>]>?) -> [Certificate]? {

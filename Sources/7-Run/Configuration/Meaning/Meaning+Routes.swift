@@ -5,7 +5,7 @@ import Routing
 
 extension Meaning {
   /// The routes that are all there.
-  func routes(_ written: [WrittenRoute], apps: [Configuration.App], upstreams: [String]) -> [RouteSettings] {
+  func routes(_ written: [WrittenRoute], apps: ReadApps, upstreams: [String]) -> [RouteSettings] {
     let methods = Set(written.flatMap { $0.methods?.value.map(\.value) ?? [] })
     if methods.count >= Router.methodsMax, let route = written.first {
       problems.add(route.place, route.path, "the routes name more than \(Router.methodsMax - 1) methods together")
@@ -21,7 +21,7 @@ extension Meaning {
     }
   }
 
-  private func route(_ written: WrittenRoute, apps: [Configuration.App], upstreams: [String]) -> RouteSettings? {
+  private func route(_ written: WrittenRoute, apps: ReadApps, upstreams: [String]) -> RouteSettings? {
     let policy = policy(written, apps)
     if let methods = written.methods { checkDistinct(methods) }
     if let allowed = written.allowInPath { checkDistinct(allowed, allowsNone: true) }
@@ -71,7 +71,7 @@ extension Meaning {
     }
   }
 
-  private func policy(_ written: WrittenRoute, _ apps: [Configuration.App]) -> GatePolicy {
+  private func policy(_ written: WrittenRoute, _ apps: ReadApps) -> GatePolicy {
     var policy = GatePolicy()
     let gate = written.gate
     fill(&policy.mode, gate?.mode)
@@ -119,14 +119,14 @@ extension Meaning {
   }
 
   /// The apps that a route admits and where their keys may come from.
-  private func admitted(_ written: WrittenRoute, _ apps: [Configuration.App]) -> [String: Set<AttestationEnvironment>] {
-    var named = apps
+  private func admitted(_ written: WrittenRoute, _ apps: ReadApps) -> [String: Set<AttestationEnvironment>] {
+    var named = apps.named
     if let list = written.gate?.apps {
       checkDistinct(list)
       named = list.value.compactMap { name in
-        let names = apps.map(\.identity.description)
-        if let index = names.firstIndex(of: name.value) { return apps[index] }
-        problems.add(name, "no app \"\(name.value)\"\(Suggestion.phrase(for: name.value, among: names))")
+        let names = apps.named.map(\.identity.description)
+        if let index = names.firstIndex(of: name.value) { return apps.named[index] }
+        if apps.areAllNamed { problems.add(name, "no app \"\(name.value)\"\(Suggestion.phrase(for: name.value, among: names))") }
         return nil
       }
     }
@@ -135,7 +135,8 @@ extension Meaning {
     guard let environments = written.gate?.environments else { return admitted }
     checkDistinct(environments)
     let chosen = Set(environments.value.map(\.value))
-    for entry in environments.value where !named.isEmpty && !named.contains(where: { $0.environments.contains(entry.value) }) {
+    for entry in environments.value
+    where apps.areAllNamed && !named.isEmpty && !named.contains(where: { $0.environments.contains(entry.value) }) {
       problems.add(entry, "no app of this route allows \(entry.value.rawValue); add it to the app's environments")
     }
     return admitted.mapValues { $0.intersection(chosen) }

@@ -11,10 +11,9 @@ struct Meaning {
   func configuration(of written: WrittenConfiguration) -> Configuration? {
     let listeners = listeners(written)
     let admin = admin(written, listeners)
-    let apps = written.apps.map(app)
-    let readApps = distinct(apps, written.apps)
+    let apps = apps(written)
     let upstreams = upstreams(written.upstreams)
-    let routes = routes(written.routes, apps: readApps, upstreams: written.upstreams.map(\.name.value))
+    let routes = routes(written.routes, apps: apps, upstreams: written.upstreams.map(\.name.value))
     checkAppsExist(written)
     let endpoints = endpoints(written.endpoints)
     let assertTTL = seconds(written.assertTTL, default: 300)
@@ -28,7 +27,7 @@ struct Meaning {
       listeners: listeners, admin: admin,
       drainDelayMilliseconds: written.drainDelay?.value ?? 0,
       drainTimeoutMilliseconds: written.drainTimeout?.value ?? 30_000,
-      accessLog: accessLog, store: store, apps: readApps, assertionChallengeSeconds: assertTTL,
+      accessLog: accessLog, store: store, apps: apps.named, assertionChallengeSeconds: assertTTL,
       attestationChallengeSeconds: attestTTL, endpoints: endpoints, upstreams: upstreams, routes: routes, warnings: [])
     configuration.warnings = Warnings(file: file, written: written, configuration: configuration, environment: environment).found
     return configuration
