@@ -130,6 +130,13 @@ private let inputs = FieldNameSet(["x-app-attest-assertion", "X-App-Assertion", 
     #expect(written == "GET / HTTP/1.1\r\nHost: h\r\nX-Kept: 1\r\nLast: 1\r\nAuthorization: Bearer t\r\nX-New: 1\r\n\r\n")
   }
 
+  @Test func twinsOfFieldsThatTheUpstreamSetsAreNotPassedOn() throws {
+    let changes = try #require(FieldChanges(set: [("X-Api-Key", "1")], remove: []))
+    let policy = FieldPolicy(underscores: .keep, changes: changes)
+    let written = request("X_Api_Key: a\r\nx.api.key: b\r\nX_Other: c\r\n").written(policy: policy)
+    #expect(written == "GET / HTTP/1.1\r\nHost: h\r\nX_Other: c\r\nLast: 1\r\nX-Api-Key: 1\r\n\r\n")
+  }
+
   @Test func fieldsArePreparedExactlyOnce() async {
     await #expect(processExitsWith: .failure) {
       let head = RequestHead.parsed("GET / HTTP/1.1\r\nHost: h\r\n\r\n")

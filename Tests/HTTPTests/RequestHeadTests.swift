@@ -111,7 +111,11 @@ struct RequestCase: CustomTestStringConvertible, Sendable {
 
   @Test func anIncompleteHeadTellsNothingYet() {
     let head = RequestHead()
+    #expect(head.parse("\r\n") == .incomplete)
     #expect(head.hasBegun == false)
+    #expect(head.parse("\r\nG") == .incomplete)
+    #expect(head.hasBegun == true)
+    head.reset()
     #expect(head.parse("GET / HTTP/1.1\r\nHost: h\r\n") == .incomplete)
     #expect(head.hasBegun == true)
     #expect(head.text(head.targetAsSent) == "")

@@ -21,8 +21,8 @@ struct LineScanner {
   /// Offset up to which there is neither a line's end nor a refused byte.
   private var scanned = 0
 
-  /// Whether any byte has been passed over.
-  var hasBegun: Bool { scanned > 0 }
+  /// Whether a part of a line has been passed over.
+  var isInsideLine: Bool { scanned > lineStart }
 
   /// The next line; `end` is the first offset that its CRLF may not reach.
   mutating func next(in bytes: Span<UInt8>, before end: Int) -> LineOutcome {

@@ -28,45 +28,21 @@ extension RequestHead {
   ///
   /// `framing` is that of the body as it will be sent, which may be another than it came in.
   public func writeUpstream(to output: inout ByteQueue, host: UpstreamHost, framing: BodyFraming, changes: FieldChanges) {
-    precondition(parser.isPrepared, "fields are prepared before they are written")
-    parser.table.bytes.withReadable { bytes in
-      output.append(bytes.bytes(at: parser.line.methodRange))
-      output.append(UInt8(ascii: " "))
-      output.append(bytes.bytes(at: parser.originTarget))
-    }
-    writeFields(to: &output, host: host, framing: framing, changes: changes)
+    parser.writeMethod(to: &output)
+    parser.writeTarget(to: &output)
+    parser.writeFields(to: &output, host: host, framing: framing, changes: changes)
   }
 
   /// As ``writeUpstream(to:host:framing:changes:)``, with another path and query (without `?`; nil for none): the form that was matched.
   public func writeUpstream(
     to output: inout ByteQueue, path: Span<UInt8>, query: Span<UInt8>?, host: UpstreamHost, framing: BodyFraming, changes: FieldChanges
   ) {
-    precondition(parser.isPrepared, "fields are prepared before they are written")
-    parser.table.bytes.withReadable { bytes in output.append(bytes.bytes(at: parser.line.methodRange)) }
-    output.append(UInt8(ascii: " "))
+    parser.writeMethod(to: &output)
     output.append(path)
     if let query {
       output.append(UInt8(ascii: "?"))
       output.append(query)
     }
-    writeFields(to: &output, host: host, framing: framing, changes: changes)
-  }
-
-  /// `Host` comes first where it is known, as RFC 9110 section 7.2 asks.
-  private func writeFields(to output: inout ByteQueue, host: UpstreamHost, framing: BodyFraming, changes: FieldChanges) {
-    output.append(" HTTP/1.1\r\n")
-    switch host {
-    case .literal(let text): output.appendField("Host", text)
-    case .client(let otherwise):
-      if let authority {
-        parser.table.bytes.withReadable { output.appendField("Host", $0.bytes(at: authority)) }
-      } else {
-        output.appendField("Host", otherwise)
-      }
-    case .addedByCaller: break
-    }
-    parser.table.write(to: &output) { _, _ in true }
-    output.append(changes.block)
-    output.appendFraming(framing)
+    parser.writeFields(to: &output, host: host, framing: framing, changes: changes)
   }
 }

@@ -59,8 +59,8 @@ struct RequestParser: ~Copyable {
     table.releaseStorage()
   }
 
-  /// Whether a part of a head has been seen, and not its end.
-  var hasBegun: Bool { !isReadable && scanner.hasBegun }
+  /// Whether a part of a head has been seen, and not its end; an empty line before it is none.
+  var hasBegun: Bool { phase == .fields || phase == .startLine && scanner.isInsideLine }
 
   /// Whether the head is there to be asked.
   var isComplete: Bool { phase == .complete }

@@ -28,40 +28,50 @@ extension ResponseHead {
   /// (an upstream's own `X-App-Attest-…` too: it tells the client nothing that the gate vouches for, and harms nobody).
   /// `date` is added when the upstream sent none (RFC 9110 section 6.6.1).
   public func writeDownstream(to output: inout ByteQueue, form: AnswerForm, changes: FieldChanges, date: HTTPDate) {
-    precondition(parser.isComplete && !isInterim, "a final head is written when it is complete")
-    let setsPrivate = form.isPrivate && !parser.cacheDirectives.keepsFromSharedCaches
+    parser.write(to: &output, form: form, changes: changes, date: date)
+  }
+
+  /// Writes an interim answer, whole (RFC 9110 section 15.2); to HTTP/1.0 clients the caller sends none.
+  public func writeInterim(to output: inout ByteQueue) {
+    parser.writeInterim(to: &output)
+  }
+}
+
+extension ResponseParser {
+  fileprivate func write(to output: inout ByteQueue, form: AnswerForm, changes: FieldChanges, date: HTTPDate) {
+    precondition(isComplete && line.status >= 200, "a final head is written when it is complete")
+    let setsPrivate = form.isPrivate && !cacheDirectives.keepsFromSharedCaches
     writeStatusLine(to: &output)
-    parser.table.write(to: &output) { field, bytes in
+    table.write(to: &output) { field, bytes in
       if field.name.isHopByHop || field.name == .contentLength { return false }
       if setsPrivate && field.name == .cacheControl || form.isPrivate && field.name == .targetedCacheControl { return false }
       return changes.names.isEmpty || !changes.names.contains(bytes.bytes(at: field.nameRange))
     }
     output.append(changes.block)
     if setsPrivate {
-      parser.table.bytes.withReadable { parser.cacheDirectives.appendPrivate(fields: parser.table.fields, of: $0, to: &output) }
+      table.bytes.withReadable { cacheDirectives.appendPrivate(fields: table.fields, of: $0, to: &output) }
     }
-    if !parser.hasDate { output.appendField("Date", date.text) }
+    if !hasDate { output.appendField("Date", date.text) }
     writeFraming(to: &output, form: form)
   }
 
-  /// Writes an interim answer, whole (RFC 9110 section 15.2); to HTTP/1.0 clients the caller sends none.
-  public func writeInterim(to output: inout ByteQueue) {
-    precondition(parser.isComplete && isInterim, "an interim head is written when it is complete")
+  fileprivate func writeInterim(to output: inout ByteQueue) {
+    precondition(isComplete && line.status < 200, "an interim head is written when it is complete")
     writeStatusLine(to: &output)
-    parser.table.write(to: &output) { field, _ in !field.name.isHopByHop && field.name != .contentLength }
+    table.write(to: &output) { field, _ in !field.name.isHopByHop && field.name != .contentLength }
     output.appendEndOfHead()
   }
 
   private func writeStatusLine(to output: inout ByteQueue) {
     output.append("HTTP/1.1 ")
-    output.append(decimal: parser.line.status)
+    output.append(decimal: line.status)
     output.append(UInt8(ascii: " "))
-    parser.table.bytes.withReadable { output.append($0.bytes(at: parser.line.reason)) }
+    table.bytes.withReadable { output.append($0.bytes(at: line.reason)) }
     output.append("\r\n")
   }
 
   private func writeFraming(to output: inout ByteQueue, form: AnswerForm) {
-    if form.framing == .none, let length = parser.framingFields.contentLength, parser.line.status != 204 {
+    if form.framing == .none, let length = framingFields.contentLength, line.status != 204 {
       // To HEAD and with 304 it tells how long the body would be (RFC 9110 section 8.6).
       output.appendField("Content-Length", decimal: length)
     } else {
