@@ -87,6 +87,7 @@ static inline ssize_t clinux_send_two(int fd, const void *first, size_t first_co
 static inline int clinux_open_log(const char *path) {
   return open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0640);
 }
+static inline int clinux_open_input(const char *path) { return open(path, O_RDONLY | O_CLOEXEC); }
 /* A new file for its owner's eyes; fails when there is one. */
 static inline int clinux_create_private(const char *path) {
   return open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);

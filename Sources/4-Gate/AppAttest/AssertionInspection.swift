@@ -68,7 +68,8 @@ public struct AssertionInspection: Sendable {
     steps.step(7, "validation category") { AuthenticatorExtensions.judge(assertion.decoded.extensions.category) }
     steps.step(8, "bundle version") { AuthenticatorExtensions.judge(assertion.decoded.extensions.bundleVersion) }
 
-    return ReportField.fields(of: assertion) + candidates.map { ReportField(name: "possible_key_id", value: $0.base64) }
+    let keys = ReportField(name: "possible_key_ids", value: candidates.map(\.base64).joined(separator: " "))
+    return ReportField.fields(of: assertion) + (candidates.isEmpty ? [] : [keys])
   }
 
   private func decode(_ bytes: [UInt8]) -> Outcome<Assertion> {

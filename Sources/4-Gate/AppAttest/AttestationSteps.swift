@@ -84,7 +84,7 @@ extension AttestationJudgement {
   /// none, and are let be. That a key is a Mac's is told by the platform that Apple writes into the leaf: this is observed, not documented.
   func judgeAccessControl(_ certificates: AttestationCertificates?) -> Outcome<Void> {
     guard let details = certificates?.details else { return .skipped("no certificates") }
-    guard details.isMac else { return .skipped("asked of Macs only") }
+    guard details.isMac else { return .notApplicable("asked of Macs only") }
     guard details.accessControl == LeafDetails.secureMacAccessControl else {
       return .fail(.environmentNotAllowed, "a Mac without System Integrity Protection and Full Security")
     }

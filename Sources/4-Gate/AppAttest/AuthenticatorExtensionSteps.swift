@@ -1,12 +1,12 @@
 // Steps 10 and 11 of an attestation, 7 and 8 of an assertion: what they say is for policy to judge.
 extension AuthenticatorExtensions {
   static func judge<Refusal>(_ category: UInt32?) -> StepRecorder<Refusal>.Outcome<Void> {
-    guard let category else { return .skipped("not written; devices do from iOS 27 on") }
+    guard let category else { return .notApplicable("not written; devices do from iOS 27 on") }
     return .pass((), "\(category), \(meaning(ofCategory: category))")
   }
 
   static func judge<Refusal>(_ bundleVersion: String?) -> StepRecorder<Refusal>.Outcome<Void> {
-    guard let bundleVersion else { return .skipped("not written; devices do from iOS 27 on") }
+    guard let bundleVersion else { return .notApplicable("not written; devices do from iOS 27 on") }
     return .pass((), bundleVersion)
   }
 

@@ -11,9 +11,8 @@ extension ReportField {
     ]
     fields += self.fields(of: object.decoded)
     if let leaf = object.certificates.first.flatMap({ try? Certificate(der: $0.span) }) { fields += self.fields(ofLeaf: leaf) }
-    for issuer in object.certificates.dropFirst().compactMap({ try? Certificate(der: $0.span) }) {
-      fields.append(ReportField(name: "issuer", value: issuer.subject))
-    }
+    let issuers = object.certificates.dropFirst().compactMap { try? Certificate(der: $0.span).subject }
+    if !issuers.isEmpty { fields.append(ReportField(name: "issuers", value: issuers.joined(separator: "; "))) }
     return fields
   }
 

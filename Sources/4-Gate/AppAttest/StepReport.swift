@@ -8,6 +8,8 @@ public struct StepReport: Sendable, Equatable {
     case fail(code: String)
     /// It was not judged, because an input was not given or an earlier step failed.
     case skipped
+    /// There was nothing to judge: the step is not for this object.
+    case notApplicable
   }
 
   /// Apple's number of the step, nil for what Apple does not number.
@@ -53,6 +55,8 @@ struct StepRecorder<Refusal: RawRepresentable<String> & Sendable>: Sendable {
     case fail(Refusal, String)
     /// It cannot be judged.
     case skipped(String)
+    /// It is not for this object.
+    case notApplicable(String)
   }
 
   private let stopsAtFirstFailure: Bool
@@ -75,6 +79,8 @@ struct StepRecorder<Refusal: RawRepresentable<String> & Sendable>: Sendable {
       record(number, name, .fail(code: refusal.rawValue), detail)
     case .skipped(let reason):
       record(number, name, .skipped, reason)
+    case .notApplicable(let reason):
+      record(number, name, .notApplicable, reason)
     }
     return nil
   }

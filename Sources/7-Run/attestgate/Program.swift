@@ -13,6 +13,7 @@ enum Program {
   private static let commands: [Command] = [
     Command(name: "serve", summary: "runs the gate", run: ServeCommand.run),
     Command(name: "check", summary: "checks a configuration as a start would", run: CheckCommand.run),
+    Command(name: "inspect", summary: "decodes and judges an attestation or an assertion, step by step", run: InspectCommand.run),
     Command(name: "version", summary: "prints the versions of the program and of its libraries", run: VersionCommand.run),
   ]
 
