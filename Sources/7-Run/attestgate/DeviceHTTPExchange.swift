@@ -1,0 +1,157 @@
+import Bytes
+import EventLoop
+import HTTP
+import SimulatedDevice
+import Synchronization
+
+/// One request and its answer on a loop that runs for as long as the exchange takes. It shares the gate's parsers: there is one place that
+/// decides where a body ends.
+final class DeviceHTTPExchange {
+  /// Connecting, in all.
+  private static let connectMilliseconds = 5_000
+  /// Everything together.
+  private static let totalMilliseconds = 60_000
+  /// An answer is kept in memory whole.
+  private static let answerBytesMax = 16 << 20
+
+  private let request: DeviceHTTPRequest
+  private let loop: EventLoop
+  private let place: String
+  private let deadline: Instant
+  private var input = ByteQueue()
+  private var body: [UInt8] = []
+
+  private init(_ request: DeviceHTTPRequest, on loop: EventLoop) {
+    self.request = request
+    self.loop = loop
+    place = "\(request.url.host):\(request.url.port)"
+    deadline = Instant.now.advanced(byMilliseconds: Self.totalMilliseconds)
+  }
+
+  /// Sends the request and waits for the answer, with the calling thread as the loop's.
+  static func run(_ request: DeviceHTTPRequest) throws(DeviceHTTPFailure) -> DeviceHTTPAnswer {
+    let loop = EventLoop()
+    let outcome = Outcome()
+    Task(executorPreference: loop) {
+      do throws(DeviceHTTPFailure) {
+        outcome.set(.success(try await DeviceHTTPExchange(request, on: loop).answer()))
+      } catch {
+        outcome.set(.failure(error))
+      }
+      loop.stop()
+    }
+    loop.run()
+    return try outcome.get()
+  }
+
+  private func answer() async throws(DeviceHTTPFailure) -> DeviceHTTPAnswer {
+    let socket = try await connect()
+    defer { socket.close() }
+    var output = ByteQueue()
+    output.append(request.head)
+    output.append(request.body)
+    try await send(&output, over: socket)
+    return try await receive(from: socket)
+  }
+
+  private func connect() async throws(DeviceHTTPFailure) -> Socket {
+    let addresses = await NameResolver().resolve(host: request.url.host, port: request.url.port)
+    var failure = DeviceHTTPFailure.noAddress(host: request.url.host)
+    let until = Instant.now.advanced(byMilliseconds: Self.connectMilliseconds)
+    for address in addresses {
+      do throws(SocketFailure) {
+        return try await Socket.connect(to: address, on: loop, until: until)
+      } catch {
+        switch error {
+        case .failed(let errno): failure = .notConnected(place: place, errno: errno)
+        case .timedOut: failure = .timedOut(place: place)
+        }
+      }
+    }
+    throw failure
+  }
+
+  /// Sends until all is sent, or until something comes back: an answer that comes early, such as 413, ends the sending.
+  private func send(_ output: inout ByteQueue, over socket: Socket) async throws(DeviceHTTPFailure) {
+    while case .wouldBlock = socket.write(from: &output) {
+      switch await loop.wait(for: .readable(socket), or: .writable(socket), until: deadline) {
+      case .ready(0): return
+      case .ready: continue
+      case .timedOut: throw .timedOut(place: place)
+      }
+    }
+    // A write that failed is no end yet: the peer may have answered before it closed.
+  }
+
+  private func receive(from socket: Socket) async throws(DeviceHTTPFailure) -> DeviceHTTPAnswer {
+    let head = ResponseHead()
+    let name = Array(request.method.utf8)
+    let method = RequestMethod(name.span)
+    while true {
+      switch input.withReadable({ head.parse($0, answering: method, limits: HeadLimits()) }) {
+      case .incomplete: try await readMore(from: socket)
+      case .refused(let refusal): throw .malformed(refusal.detail)
+      case .complete(let byteCount):
+        let text = input.withReadable { String(decoding: [UInt8](copying: $0.extracting(first: byteCount)), as: UTF8.self) }
+        input.consume(byteCount)
+        // Interim answers are for those who asked for them.
+        if head.isInterim { continue }
+        try await receiveBody(head.framing, from: socket)
+        return DeviceHTTPAnswer(status: head.status, head: text, body: body)
+      }
+    }
+  }
+
+  private func readMore(from socket: Socket) async throws(DeviceHTTPFailure) {
+    while true {
+      switch socket.read(into: &input) {
+      case .bytes: return
+      case .end, .failed: throw .brokenOff(place: place)
+      case .wouldBlock:
+        guard await loop.wait(for: .readable(socket), until: deadline) else { throw .timedOut(place: place) }
+      }
+    }
+  }
+
+  private func receiveBody(_ framing: BodyFraming, from socket: Socket) async throws(DeviceHTTPFailure) {
+    var decoder = BodyDecoder(framing)
+    while true {
+      switch takePart(&decoder) {
+      case .data, .needMore(consumed: 1...): continue
+      case .needMore: break
+      case .end: return
+      case .malformed(let fault): throw .malformed("\(fault)")
+      }
+      guard body.count <= Self.answerBytesMax else { throw .tooLarge(bytesMax: Self.answerBytesMax) }
+      do throws(DeviceHTTPFailure) {
+        try await readMore(from: socket)
+      } catch {
+        guard case .brokenOff = error, case .end = decoder.atEndOfInput() else { throw error }
+        return
+      }
+    }
+  }
+
+  /// Takes the next part of the body out of the input.
+  private func takePart(_ decoder: inout BodyDecoder) -> BodyEvent {
+    let event = input.withReadable { decoder.next(in: $0) }
+    if case .data(let range, _) = event { body += input.withReadable { [UInt8](copying: $0.bytes(at: range)) } }
+    switch event {
+    case .data(_, let consumed), .needMore(let consumed), .end(let consumed): input.consume(consumed)
+    case .malformed: break
+    }
+    return event
+  }
+}
+
+/// Carries the result from the loop's task to the caller.
+private final class Outcome: Sendable {
+  private let result = Mutex<Result<DeviceHTTPAnswer, DeviceHTTPFailure>?>(nil)
+
+  func set(_ value: Result<DeviceHTTPAnswer, DeviceHTTPFailure>) { result.withLock { $0 = value } }
+
+  func get() throws(DeviceHTTPFailure) -> DeviceHTTPAnswer {
+    guard let value = result.withLock({ $0 }) else { preconditionFailure("the loop ended before the exchange") }
+    return try value.get()
+  }
+}
