@@ -86,7 +86,7 @@ let package = Package(
     tests("Store", ["Fixtures", "Bytes", "EventLoop", "Cryptography", "AppAttest"]),
     tests("AppAttest", ["Bytes", "Cryptography"]),
     tests("EventLoop", ["Bytes"]),
-    tests("Gate", ["Bytes", "EventLoop", "HTTP", "Routing", "Cryptography", "AppAttest", "Store"]),
+    tests("Gate", ["Fixtures", "Bytes", "EventLoop", "HTTP", "Routing", "Cryptography", "AppAttest", "Store"]),
     tests("Telemetry", []),
     tests("Cryptography", ["Bytes", "COpenSSL"]),
     tests("Routing", ["Bytes"]),
