@@ -83,7 +83,7 @@ import Testing
     #expect(await fixture.judge(fixture.request(), body: Self.body).isVerified)
   }
 
-  @Test func theConnectionsLastKeyIsTriedBeforeRecoveringAndBindsNothing() async throws {
+  @Test func theConnectionsLastKeyBindsNoOtherRequest() async throws {
     let fixture = try await GateFixture()
     let first = await fixture.judge(fixture.request(), body: Self.body)
     #expect(await fixture.judge(fixture.request(), body: Self.body, hint: first.verifiedKey).isVerified)

@@ -21,6 +21,7 @@ final class RouteMetrics {
   private struct DecisionKey: Hashable {
     var outcome: Decision.Outcome
     var reason: ProblemCode?
+    var replay: CounterReplay?
   }
 
   init(registry: MetricRegistry, route: String) {
@@ -41,11 +42,11 @@ final class RouteMetrics {
 
   func count(_ decision: Decision) {
     guard decision.outcome != .open else { return }
-    let key = DecisionKey(outcome: decision.outcome, reason: decision.reason)
+    let key = DecisionKey(outcome: decision.outcome, reason: decision.reason, replay: decision.replay)
     if let counter = decisions[key] { return counter.add() }
     let labels = [
       route, MetricLabel("mode", decision.mode.rawValue), MetricLabel("decision", decision.outcome.rawValue),
-      MetricLabel("reason", decision.reason?.rawValue ?? ""), MetricLabel("class", decision.decisionClass?.rawValue ?? ""),
+      MetricLabel("reason", decision.reasonLabel), MetricLabel("class", decision.decisionClass?.rawValue ?? ""),
     ]
     let counter = registry.counter(Self.decisions, labels)
     decisions[key] = counter
