@@ -157,6 +157,7 @@ private let inputs = FieldNameSet(["x-app-attest-assertion", "X-App-Assertion", 
     ("X-A", "1\r\nX-B: 2", false), ("X-A", "1\n", false), ("X-A", "\0", false), ("X-A", " 1", false), ("X-A", "1\t", false),
     ("Host", "a", false), ("content-length", "1", false), ("Transfer-Encoding", "chunked", false), ("Connection", "close", false),
     ("X-App-Attest-Status", "verified", false), ("x_app_attest_status", "verified", false), ("Keep-Alive", "1", false),
+    ("Expect", "100-continue", false), ("x.app.attest.a", "1", false),
   ])
   func onlyFieldsThatMeanNoHarmMayBeSet(name: String, value: String, isTaken: Bool) {
     #expect((FieldChanges.fault(name: name, value: value) == nil) == isTaken)

@@ -64,7 +64,7 @@ public struct FieldChanges: Sendable {
     guard Token.isToken(nameBytes.span), nameBytes.count <= HeadLimits.fieldNameBytesMax else { return "not a field name" }
     let known = FieldName(withAnySeparators: nameBytes.span)
     if known.isAppAttest { return "fields X-App-Attest-… are the gate's own" }
-    if known.isHopByHop || known == .contentLength { return "framing and connection fields are the gate's own" }
+    if known.isHopByHop || known == .contentLength || known == .expect { return "framing and connection fields are the gate's own" }
     if known == .host { return "the Host field is set by the upstream's key host" }
     let bytes = Array(value.utf8)
     for byte in bytes where byte < 0x20 && byte != 0x09 || byte == 0x7F { return "the value contains a control character" }

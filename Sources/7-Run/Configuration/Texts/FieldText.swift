@@ -1,3 +1,5 @@
+import HTTP
+
 /// Names and values of header fields.
 enum FieldText {
   /// Fields that frame or route a message or belong to one connection: the gate alone writes them (RFC 9110 section 7.6.1).
@@ -23,7 +25,8 @@ enum FieldText {
     let folded = folded(name)
     if reserved.contains(folded) { return "\(name) is the gate's own to write; remove it" }
     if folded.hasPrefix("x-app-attest-") { return "X-App-Attest-… is the gate's word to the upstream; remove it" }
-    return nil
+    // What the data path would not take must not get as far as there.
+    return FieldChanges.fault(name: name, value: "").map { "\(name): \($0); remove it" }
   }
 
   /// What is wrong with a field's value, and nil if nothing is (RFC 9110 section 5.5).
