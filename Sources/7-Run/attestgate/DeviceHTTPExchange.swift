@@ -21,7 +21,7 @@ final class DeviceHTTPExchange {
   private var input = ByteQueue()
   private var body: [UInt8] = []
 
-  private init(_ request: DeviceHTTPRequest, on loop: EventLoop) {
+  fileprivate init(_ request: DeviceHTTPRequest, on loop: EventLoop) {
     self.request = request
     self.loop = loop
     place = "\(request.url.host):\(request.url.port)"
@@ -30,21 +30,12 @@ final class DeviceHTTPExchange {
 
   /// Sends the request and waits for the answer, with the calling thread as the loop's.
   static func run(_ request: DeviceHTTPRequest) throws(DeviceHTTPFailure) -> DeviceHTTPAnswer {
-    let loop = EventLoop()
-    let outcome = Outcome()
-    Task(executorPreference: loop) {
-      do throws(DeviceHTTPFailure) {
-        outcome.set(.success(try await DeviceHTTPExchange(request, on: loop).answer()))
-      } catch {
-        outcome.set(.failure(error))
-      }
-      loop.stop()
-    }
-    loop.run()
-    return try outcome.get()
+    let client = DeviceHTTPClient()
+    client.start(request)
+    return try client.outcome()
   }
 
-  private func answer() async throws(DeviceHTTPFailure) -> DeviceHTTPAnswer {
+  fileprivate func answer() async throws(DeviceHTTPFailure) -> DeviceHTTPAnswer {
     let socket = try await connect()
     defer { socket.close() }
     var output = ByteQueue()
@@ -144,14 +135,32 @@ final class DeviceHTTPExchange {
   }
 }
 
-/// Carries the result from the loop's task to the caller.
-private final class Outcome: Sendable {
-  private let result = Mutex<Result<DeviceHTTPAnswer, DeviceHTTPFailure>?>(nil)
+/// Isolates an exchange to its loop, as a worker isolates its connections.
+private actor DeviceHTTPClient {
+  private nonisolated let loop = EventLoop()
+  private nonisolated let result = Mutex<Result<DeviceHTTPAnswer, DeviceHTTPFailure>?>(nil)
 
-  func set(_ value: Result<DeviceHTTPAnswer, DeviceHTTPFailure>) { result.withLock { $0 = value } }
+  nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
 
-  func get() throws(DeviceHTTPFailure) -> DeviceHTTPAnswer {
-    guard let value = result.withLock({ $0 }) else { preconditionFailure("the loop ended before the exchange") }
-    return try value.get()
+  nonisolated func start(_ request: DeviceHTTPRequest) {
+    Task(executorPreference: loop) { await self.exchange(request) }
+  }
+
+  private func exchange(_ request: DeviceHTTPRequest) async {
+    let outcome: Result<DeviceHTTPAnswer, DeviceHTTPFailure>
+    do throws(DeviceHTTPFailure) {
+      outcome = .success(try await DeviceHTTPExchange(request, on: loop).answer())
+    } catch {
+      outcome = .failure(error)
+    }
+    result.withLock { $0 = outcome }
+    loop.stop()
+  }
+
+  /// Runs the loop on the calling thread until the exchange is over.
+  nonisolated func outcome() throws(DeviceHTTPFailure) -> DeviceHTTPAnswer {
+    loop.run()
+    guard let outcome = result.withLock({ $0 }) else { preconditionFailure("the loop ended before the exchange") }
+    return try outcome.get()
   }
 }
