@@ -35,6 +35,7 @@ actor TestLoop {
     }
   }
 
+  var kept: RedisStore?
   private var stores: [RedisStore] = []
 
   /// One more store on this loop.
@@ -51,9 +52,9 @@ actor TestLoop {
   private func closeStores() { for store in stores { store.stop() } }
 
   /// Looks every 2 ms whether `condition` holds; false when it does not within `seconds`.
-  func holds(within seconds: Double = 10, _ condition: () async throws -> Bool) async rethrows -> Bool {
+  func holds(within seconds: Double = 10, _ condition: () async -> Bool) async -> Bool {
     let deadline = Instant.now.advanced(byMilliseconds: Int(seconds * 1_000))
-    while try await !condition() {
+    while await !condition() {
       if deadline < Instant.now { return false }
       await loop.sleep(until: Instant.now.advanced(byMilliseconds: 2))
     }

@@ -70,6 +70,8 @@ extension EventLoop {
     if waitable.isReady { return true }
     let source = waitable.source
     let result = unsafe await withUnsafeContinuation { continuation in
+      // A caller that is isolated to no actor comes here by a hop, in which the source may have become ready.
+      if waitable.isReady { return unsafe continuation.resume(returning: 0) }
       unsafe source.continuation = continuation
       waitable.link(WaitSource.Link(first: source, alternative: 0))
       schedule(source, at: deadline)
@@ -85,6 +87,8 @@ extension EventLoop {
     if second.isReady { return .ready(1) }
     let source = first.source
     let result = unsafe await withUnsafeContinuation { continuation in
+      if first.isReady { return unsafe continuation.resume(returning: 0) }
+      if second.isReady { return unsafe continuation.resume(returning: 1) }
       unsafe source.continuation = continuation
       first.link(WaitSource.Link(first: source, alternative: 0))
       second.link(WaitSource.Link(first: source, alternative: 1))
@@ -102,6 +106,9 @@ extension EventLoop {
     if third.isReady { return .ready(2) }
     let source = first.source
     let result = unsafe await withUnsafeContinuation { continuation in
+      if first.isReady { return unsafe continuation.resume(returning: 0) }
+      if second.isReady { return unsafe continuation.resume(returning: 1) }
+      if third.isReady { return unsafe continuation.resume(returning: 2) }
       unsafe source.continuation = continuation
       first.link(WaitSource.Link(first: source, alternative: 0))
       second.link(WaitSource.Link(first: source, alternative: 1))

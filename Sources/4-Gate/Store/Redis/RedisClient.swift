@@ -78,6 +78,7 @@ final class RedisClient {
       attempt = connection
       guard !isStopped else { return "the gate is stopping" }
       let session = try await RedisHandshake(connection: connection, settings: settings, loop: loop).perform()
+      connection.inFlightMax = settings.inFlightMax
       current = session
       sealing = session.sealing
       lastRefresh = loop.now

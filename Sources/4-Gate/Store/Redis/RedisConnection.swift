@@ -10,7 +10,8 @@ final class RedisConnection {
   private let loop: EventLoop
   private let socket: Socket
   private let timeoutMilliseconds: Int
-  private let inFlightMax: Int
+  /// Set once the connection was introduced: what it says then is not counted.
+  var inFlightMax = Int.max
   private let reader = ReplyReader()
   private let outgoing: Signal
 
@@ -28,15 +29,18 @@ final class RedisConnection {
     self.socket = socket
     self.loop = loop
     timeoutMilliseconds = settings.timeoutMilliseconds
-    inFlightMax = settings.inFlightMax
     outgoing = Signal(loop: loop)
   }
 
   /// Commands that wait for their replies.
   var inFlightCount: Int { inFlight.count }
 
+  /// Bytes that the kernel has not taken yet.
+  var unwrittenByteCount: Int { output.count }
+
   /// Queues the command that `write` writes, whole. Throws when the connection is closed or full; nothing was sent then.
   func send(_ write: (inout ByteQueue) -> Void) throws(StoreFailure) -> PendingReply {
+    assert(loop.isCurrent, "a connection is confined to its loop")
     if let closeReason { throw StoreFailure(outcomeUnknown: false, reason: closeReason) }
     guard inFlight.count < inFlightMax else {
       throw StoreFailure(outcomeUnknown: false, reason: "\(inFlightMax) commands are waiting for Redis already")
