@@ -33,7 +33,12 @@ public final class EnrolmentEndpoint {
       // Step 2: the answer to an earlier copy may have been lost.
       if let answer = try await knownKey(request.key, attestation: attestation) { return answer }
       // Step 3: the challenge.
-      let challenge = try await openChallenge(request)
+      let (challenge, isUsed) = try await openChallenge(request)
+      if isUsed {
+        // A copy of this request may have enrolled the key since step 2: then this is a resend like any other.
+        if let answer = try await knownKey(request.key, attestation: attestation) { return answer }
+        throw CheckFailure.challengeUsed
+      }
       // Step 4: Apple's steps.
       let verified = try await verify(request)
       // Step 5: written, unless 2 or 3 changed meanwhile.
@@ -59,7 +64,7 @@ public final class EnrolmentEndpoint {
     }
   }
 
-  private func openChallenge(_ request: EnrolmentRequest) async throws(CheckFailure) -> OpenedChallenge {
+  private func openChallenge(_ request: EnrolmentRequest) async throws(CheckFailure) -> (OpenedChallenge, isUsed: Bool) {
     let result: Result<OpenedChallenge, ChallengeRefusal>
     var isUsed = false
     do throws(StoreFailure) {
@@ -70,9 +75,7 @@ public final class EnrolmentEndpoint {
     }
     switch result {
     case .failure(let refusal): throw CheckFailure(refusal)
-    case .success(let challenge):
-      guard !isUsed else { throw CheckFailure.challengeUsed }
-      return challenge
+    case .success(let challenge): return (challenge, isUsed)
     }
   }
 
