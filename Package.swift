@@ -73,7 +73,7 @@ let package = Package(
       name: "attestgate",
       dependencies: [
         "Bytes", "EventLoop", "Telemetry", "HTTP", "Routing", "Cryptography", "AppAttest", "Store", "Gate", "Upstream", "Exchange",
-        "Configuration", "Administration", "SimulatedDevice", "CHiredis", "COpenSSL", "CLinux",
+        "Configuration", "Administration", "SimulatedDevice", "CHiredis", "CLinux",
       ],
       path: "Sources/7-Run/attestgate", swiftSettings: settings),
 

@@ -15,6 +15,7 @@ final class RouteMetrics {
   private let registry: MetricRegistry
   private let route: MetricLabel
   private let duration: Histogram
+  private let failOpen: Counter
   private var requests: [Int: Counter] = [:]
   private var decisions: [DecisionKey: Counter] = [:]
 
@@ -28,6 +29,7 @@ final class RouteMetrics {
     self.registry = registry
     self.route = MetricLabel("route", route)
     duration = registry.histogram(Self.duration, [self.route])
+    failOpen = registry.counter(Self.failOpen, [self.route])
   }
 
   func count(method: RequestMethod, status: Int, nanoseconds: UInt64) {
@@ -42,6 +44,7 @@ final class RouteMetrics {
 
   func count(_ decision: Decision) {
     guard decision.outcome != .open else { return }
+    if decision.mode == .enforce && decision.outcome == .unverified { failOpen.add() }
     let key = DecisionKey(outcome: decision.outcome, reason: decision.reason, replay: decision.replay)
     if let counter = decisions[key] { return counter.add() }
     let labels = [

@@ -57,6 +57,13 @@ public actor Worker {
   /// How the worker sees the store.
   public func storeHealth() -> StoreHealth? { store?.health }
 
+  /// Waits until the store takes commands, or the time is over.
+  public func waitForStore(until deadline: Instant) async {
+    while let store, !store.health.isUp, loop.now < deadline {
+      await loop.sleep(until: loop.now.advanced(byMilliseconds: 5))
+    }
+  }
+
   /// Open connections of clients.
   public func connectionCount() -> Int { connections.count }
 

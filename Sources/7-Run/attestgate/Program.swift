@@ -1,5 +1,5 @@
 import CHiredis
-import COpenSSL
+import Cryptography
 import EventLoop
 
 /// The commands of `attestgate`, by their first word.
@@ -71,7 +71,7 @@ struct VersionCommand {
 
   static func run(_ words: [String]) -> Int32 {
     usage.run(words) { arguments throws(UsageFailure) in
-      let openSSL = unsafe String(cString: OpenSSL_version(OPENSSL_VERSION_STRING))
+      let openSSL = LibraryVersion.text
       let hiredis = "\(HIREDIS_MAJOR).\(HIREDIS_MINOR).\(HIREDIS_PATCH)"
       if arguments.has("--json") {
         print("{\"attestgate\":\"\(Version.number)\",\"swift\":\"\(Version.swift)\",\"openssl\":\"\(openSSL)\",\"hiredis\":\"\(hiredis)\"}")

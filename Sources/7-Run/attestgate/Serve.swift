@@ -65,7 +65,7 @@ private final class Process {
     let services = WorkerServices(
       resolver: NameResolver(), verifier: BackgroundThread(name: "verifier", queueMax: 64), accessLog: accessLog,
       diagnostics: diagnostics)
-    let storeMaker = try StoreMaker(configuration.store, resolver: services.resolver)
+    let storeMaker = StoreMaker(configuration.store, resolver: services.resolver)
     workers = (0..<configuration.workerCount).map { number in
       Worker(number: number, site: site, services: services) { storeMaker.make(on: $0) }
     }
@@ -75,6 +75,9 @@ private final class Process {
       return (AdminListener(workers: workers, process: Self.processMetrics(), needsStore: needsStore), socket)
     }
   }
+
+  /// How long a start waits for the store before it says that it serves without.
+  private static let storeWaitMilliseconds = 2_000
 
   func run() throws -> Int32 {
     start()
@@ -94,9 +97,12 @@ private final class Process {
   private func start() {
     let (workers, listeners, admin, diagnostics) = (workers, listeners, admin, diagnostics)
     let places = zip(configuration.listeners, listeners).map { "http://\(BindAddress(host: $0.bind.host, port: $1.address.port))" }
+    let deadline = Instant.now.advanced(byMilliseconds: Self.storeWaitMilliseconds)
     Task {
       if let admin { await admin.listener.start(admin.socket) }
       for worker in workers { await worker.start(listeners) }
+      // The first requests to a gate that says it is ready must not be refused for want of a connection to the store.
+      for worker in workers { await worker.waitForStore(until: deadline) }
       admin?.listener.enter(.serving)
       diagnostics.note(
         .notice, "attestgate \(Version.number) serves \(places.joined(separator: ", ")) with \(workers.count) worker(s)")
@@ -170,22 +176,24 @@ private final class Process {
 /// Makes each worker's way to the store: one Redis connection a worker, or a face of the one memory store.
 private struct StoreMaker: Sendable {
   private enum Kind: Sendable {
+    case redis(RedisSettings)
     case memory(MemoryStore)
   }
 
   private let kind: Kind
   private let resolver: NameResolver
 
-  init(_ settings: Configuration.StoreSettings, resolver: NameResolver) throws {
+  init(_ settings: Configuration.StoreSettings, resolver: NameResolver) {
     self.resolver = resolver
     switch settings {
-    case .redis: throw StartFailure(message: "store: only memory is served yet")
+    case .redis(let settings): kind = .redis(settings)
     case .memory: kind = .memory(MemoryStore())
     }
   }
 
   func make(on loop: EventLoop) -> any Store {
     switch kind {
+    case .redis(let settings): RedisStore(settings: settings, loop: loop, resolver: resolver)
     case .memory(let store): MemoryStoreClient(store)
     }
   }
@@ -202,15 +210,5 @@ extension Site {
       listeners: configuration.listeners, routes: configuration.routes, upstreams: configuration.upstreams, gate: gate)
     endpoints = configuration.endpoints
     temporaryFolder = ProcessInfo.processInfo.environment["TMPDIR"] ?? "/tmp"
-  }
-}
-
-/// File descriptors: as many as the system lets the process have.
-private enum DescriptorLimit {
-  static func raise() {
-    var limit = rlimit()
-    guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
-    limit.rlim_cur = limit.rlim_max
-    _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
   }
 }
