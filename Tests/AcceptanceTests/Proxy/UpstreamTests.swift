@@ -213,7 +213,7 @@ import Testing
         }
       }
       #expect(wrong.flatMap { $0 }.isEmpty)
-      #expect(try gate.metric("attestgate_requests_total", ["code": "200", "method": "POST"]) == 800)
+      #expect(try eventually { try gate.metric("attestgate_requests_total", ["code": "200", "method": "POST"]) == 800 })
     }
   }
 }
