@@ -55,6 +55,7 @@ public final class NginxProcess: Sendable {
       scgi_temp_path \(folder)/scgi;
       server {
         listen 127.0.0.1:\(port);
+        absolute_redirect off;
         root \(folder)/files;
         client_max_body_size 8m;
         gzip on;
