@@ -79,7 +79,8 @@ let package = Package(
 
     .target(name: "Fixtures", path: "Tests/Fixtures", swiftSettings: testSettings),
     .testTarget(
-      name: "AcceptanceTests", dependencies: ["Fixtures", "SimulatedDevice", "attestgate"], path: "Tests/AcceptanceTests",
+      name: "AcceptanceTests", dependencies: ["Fixtures", "Cryptography", "AppAttest", "SimulatedDevice", "attestgate"],
+      path: "Tests/AcceptanceTests",
       swiftSettings: testSettings),
     tests("Bytes", []),
     tests("HTTP", ["Bytes"]),

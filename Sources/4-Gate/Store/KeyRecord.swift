@@ -1,3 +1,4 @@
+public import AppAttest
 public import Cryptography
 
 /// All that is stored of one key, for people and programs that look after the store.
@@ -41,5 +42,22 @@ public struct KeyRecord: Sendable, Equatable {
     self.init(
       key: enrolment.key, counter: 0, isActive: true, enrolledAt: enrolment.enrolledAt, seenAt: nil, attestation: enrolment.attestation,
       receiptByteCount: enrolment.receipt.count, category: enrolment.category, bundleVersion: enrolment.bundleVersion)
+  }
+}
+
+/// Some of the keys of a store. As Redis' SCAN does, a page may be empty before the end, and a key may come twice.
+public struct KeyRecordPage: Sendable, Equatable {
+  /// Those that are as the gate wrote them.
+  public var records: [KeyRecord]
+  /// Keys whose record is not: no request of theirs is accepted.
+  public var damaged: [KeyIdentifier]
+  /// Where the next page begins; 0 when this is the last.
+  public var next: UInt64
+
+  /// A page.
+  public init(records: [KeyRecord], damaged: [KeyIdentifier] = [], next: UInt64 = 0) {
+    self.records = records
+    self.damaged = damaged
+    self.next = next
   }
 }

@@ -170,8 +170,8 @@ public final class MemoryStoreClient: Store {
   }
 
   /// Every record, in one page.
-  public func records(from cursor: UInt64, limit: Int) async throws(StoreFailure) -> (records: [KeyRecord], next: UInt64) {
-    (await store.allRecords(), 0)
+  public func records(from cursor: UInt64, limit: Int) async throws(StoreFailure) -> KeyRecordPage {
+    KeyRecordPage(records: await store.allRecords())
   }
 
   /// All that is stored of one key.

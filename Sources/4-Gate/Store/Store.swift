@@ -47,8 +47,8 @@ public protocol Store: AnyObject {
 
   // For `attestgate keys`.
 
-  /// About `limit` records from `cursor` on (0 begins); the next cursor is 0 at the end. As SCAN does, a page may be empty or a record come twice.
-  func records(from cursor: UInt64, limit: Int) async throws(StoreFailure) -> (records: [KeyRecord], next: UInt64)
+  /// About `limit` records from `cursor` on; 0 begins.
+  func records(from cursor: UInt64, limit: Int) async throws(StoreFailure) -> KeyRecordPage
 
   /// All that is stored of one key.
   func record(of key: KeyIdentifier) async throws(StoreFailure) -> KeyRecord?

@@ -27,10 +27,10 @@ enum InspectionOutput {
     }
   }
 
-  private static func padded(_ text: String, _ width: Int) -> String { text + String(repeating: " ", count: max(0, width - text.count)) }
+  static func padded(_ text: String, _ width: Int) -> String { text + String(repeating: " ", count: max(0, width - text.count)) }
 
   /// Objects come from anybody: what a terminal would obey is shown by its number.
-  private static func printable(_ text: String) -> String {
+  static func printable(_ text: String) -> String {
     var result = ""
     for scalar in text.unicodeScalars {
       switch scalar.properties.generalCategory {

@@ -57,7 +57,7 @@ final class ScriptedStore: Store {
     return try await memory.enroll(enrolment)
   }
 
-  func records(from cursor: UInt64, limit: Int) async throws(StoreFailure) -> (records: [KeyRecord], next: UInt64) {
+  func records(from cursor: UInt64, limit: Int) async throws(StoreFailure) -> KeyRecordPage {
     try await memory.records(from: cursor, limit: limit)
   }
 

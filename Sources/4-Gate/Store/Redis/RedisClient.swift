@@ -1,7 +1,6 @@
 import Bytes
 import Cryptography
 import EventLoop
-import Glibc
 
 /// Keeps one connection to Redis: connects, introduces itself, reads what the gate must know, and does so again whenever it is lost.
 final class RedisClient {
@@ -113,15 +112,13 @@ final class RedisClient {
         return try await Socket.connect(to: address, on: loop, until: loop.now.advanced(byMilliseconds: settings.timeoutMilliseconds))
       } catch {
         switch error {
-        case .failed(let error): reason = "Redis at \(name) cannot be reached: \(Self.text(of: error))"
+        case .failed(let error): reason = "Redis at \(name) cannot be reached: \(KernelError.text(error))"
         case .timedOut: reason = "Redis at \(name) did not accept the connection within \(settings.timeoutMilliseconds) ms"
         }
       }
     }
     throw StoreFailure(outcomeUnknown: false, reason: reason)
   }
-
-  private static func text(of error: Int32) -> String { unsafe String(cString: strerror(error)) }
 
   private func publish(isUp: Bool, failure: String?, warnings: [StoreWarning]) {
     var next = health

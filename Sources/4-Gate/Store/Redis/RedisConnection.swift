@@ -100,7 +100,7 @@ final class RedisConnection {
     case .complete: return false
     case .wouldBlock: return true
     case .failed(let error):
-      close("writing to Redis failed: errno \(error)")
+      close("writing to Redis failed: \(KernelError.text(error))")
       return false
     }
   }
@@ -114,7 +114,7 @@ final class RedisConnection {
         handOut()
       case .wouldBlock: return
       case .end: close("Redis closed the connection")
-      case .failed(let error): close("reading from Redis failed: errno \(error)")
+      case .failed(let error): close("reading from Redis failed: \(KernelError.text(error))")
       }
     }
   }

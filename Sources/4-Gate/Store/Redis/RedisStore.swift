@@ -170,7 +170,7 @@ public final class RedisStore: Store {
 
 extension RedisStore {
   /// About `limit` records: one SCAN, then HGETALL of each key in one write.
-  public func records(from cursor: UInt64, limit: Int) async throws(StoreFailure) -> (records: [KeyRecord], next: UInt64) {
+  public func records(from cursor: UInt64, limit: Int) async throws(StoreFailure) -> KeyRecordPage {
     try await timed(.administration) { () async throws(StoreFailure) in
       let session = try client.session()
       let scan = try session.connection.send { output in
@@ -190,30 +190,46 @@ extension RedisStore {
         guard case .bytes(let bytes) = key else { return nil }
         return RedisRecord.identifier(inKey: bytes, prefix: session.prefix)
       }
-      var records: [KeyRecord] = []
-      for identifier in identifiers {
-        if let record = try await read(identifier, session) { records.append(record) }
+      var page = KeyRecordPage(records: [], next: next)
+      for start in stride(from: 0, to: identifiers.count, by: Self.recordsInFlightMax) {
+        let identifiers = identifiers[start..<min(start + Self.recordsInFlightMax, identifiers.count)]
+        var pending: [PendingReply] = []
+        for identifier in identifiers { pending.append(try askForAll(of: identifier, session)) }
+        for (identifier, pending) in zip(identifiers, pending) {
+          // A key may have gone since SCAN named it; another type under its name is as damaged as a missing field.
+          switch try await pending.reply(on: loop, until: .never) {
+          case .array(let pairs) where pairs.isEmpty: continue
+          case .array(let pairs):
+            if let record = RedisRecord.record(identifier, pairs) { page.records.append(record) } else { page.damaged.append(identifier) }
+          case .error(let message) where message.hasPrefix("WRONGTYPE"): page.damaged.append(identifier)
+          case let reply: throw unexpected("HGETALL", reply)
+          }
+        }
       }
-      return (records, next)
+      return page
     }
   }
 
+  /// Receipts come with the records, and a reply waits in memory.
+  private static var recordsInFlightMax: Int { 100 }
+
   /// All that is stored of one key.
   public func record(of key: KeyIdentifier) async throws(StoreFailure) -> KeyRecord? {
-    try await timed(.administration) { () async throws(StoreFailure) in try await read(key, client.session()) }
+    try await timed(.administration) { () async throws(StoreFailure) in
+      let reply = try await askForAll(of: key, client.session()).reply(on: loop, until: .never)
+      guard case .array(let pairs) = reply else { throw unexpected("HGETALL", reply) }
+      if pairs.isEmpty { return nil }
+      guard let record = RedisRecord.record(key, pairs) else { throw damaged(key) }
+      return record
+    }
   }
 
-  private func read(_ key: KeyIdentifier, _ session: RedisSession) async throws(StoreFailure) -> KeyRecord? {
-    let pending = try session.connection.send { output in
+  private func askForAll(of key: KeyIdentifier, _ session: RedisSession) throws(StoreFailure) -> PendingReply {
+    try session.connection.send { output in
       output.append(commandOf: 2)
       output.append(word: "HGETALL")
       output.append(keyOf: key, prefix: session.prefix)
     }
-    let reply = try await pending.reply(on: loop, until: .never)
-    guard case .array(let pairs) = reply else { throw unexpected("HGETALL", reply) }
-    if pairs.isEmpty { return nil }
-    guard let record = RedisRecord.record(key, pairs) else { throw damaged(key) }
-    return record
   }
 
   /// Revokes or restores a key; false when there is none.
