@@ -6,10 +6,8 @@ import Testing
 
 /// Getting to Redis, and being kept out.
 @Suite struct RedisConnectionTests {
-  /// The ACL of the README: what the gate needs and no more.
-  private static let user =
-    "user gate on >secret resetkeys ~attestgate:* resetchannels nocommands +select +info +time +script|load +evalsha +eval "
-    + "+hmget +hgetall +hset +exists +get +set +scan"
+  /// A user who may do what the gate needs and no more.
+  private static let user = "user gate on >secret resetkeys ~attestgate:* resetchannels nocommands \(RedisHandshake.aclRules)"
 
   private func works(_ settings: RedisSettings) async throws -> Bool {
     try await TestLoop.withStore(settings) { worker, store in
@@ -44,7 +42,7 @@ import Testing
     #expect(try await works(RedisSettings(url: server.url)))
   }
 
-  @Test func anACLUserNeedsOnlyWhatTheREADMELists() async throws {
+  @Test func anACLUserNeedsNoMoreThanTheRulesThatAreTold() async throws {
     let server = try RedisServer(.init(lines: [Self.user]))
     #expect(try await works(RedisSettings(url: "redis://gate:secret@127.0.0.1:\(server.port)")))
   }
@@ -91,6 +89,7 @@ import Testing
     let server = try RedisServer(.init(lines: [Self.user.replacingOccurrences(of: "+\(word) ", with: "")]))
     let failure = try await failure(RedisSettings(url: "redis://gate:secret@127.0.0.1:\(server.port)"))
     #expect(failure.contains("forbids \(command) to user gate"))
+    #expect(failure.contains("ACL SETUSER gate ~attestgate:* \(RedisHandshake.aclRules)"))
   }
 
   @Test func aDatabaseThatDoesNotExistIsTold() async throws {
@@ -135,6 +134,23 @@ import Testing
       RedisServerFacts(info: "run_id:abc\r\nrole:master\r\n", time: time, save: nil, gateSeconds: 1_800_000_000))
     #expect(facts.warnings == warnings)
     #expect(facts.clockOffsetSeconds == ahead)
+  }
+
+  @Test func marksAndSecretsExpireAndKeysDoNot() async throws {
+    let server = try RedisServer()
+    #expect(try await works(server.settings))
+    guard case .array(let names) = try server.command("KEYS", "*") else { return }
+    var kinds: Set<String> = []
+    for name in names.compactMap(\.text) {
+      guard case .integer(let seconds) = try server.command("TTL", name) else { return }
+      switch name.split(separator: ":")[1] {
+      case "key": #expect(seconds == -1)
+      case "used": #expect((300...335).contains(seconds))
+      default: #expect((900..<3 * 86_400).contains(seconds))
+      }
+      kinds.insert(String(name.split(separator: ":")[1]))
+    }
+    #expect(kinds == ["key", "used", "secret"])
   }
 
   @Test func twoGatesShareTheirSecrets() async throws {

@@ -87,4 +87,31 @@ import Testing
     }
     #expect(fed <= ReplyBuilder.stringBytesMax + 2 * element.count)
   }
+
+  @Test func noBytesTrap() {
+    var random = SeededRandom(state: 42)
+    let letters = Array("+-:$*0123456789-1\r\n\r\n\r\nax\0\u{FF}".utf8)
+    for _ in 0..<20_000 {
+      let reader = ReplyReader()
+      for _ in 0..<Int.random(in: 1...4, using: &random) {
+        let bytes = (0..<Int.random(in: 0...24, using: &random)).map { _ in letters.randomElement(using: &random)! }
+        reader.feed(bytes.span)
+        for _ in 0..<30 { _ = reader.next() }
+      }
+    }
+  }
+
+  @Test func spoiledRepliesAreReadOrMalformedAndNeverTrap() {
+    var random = SeededRandom(state: 43)
+    let bytes = Self.stream.flatMap { Array($0.0.utf8) }
+    for _ in 0..<5_000 {
+      var spoiled = bytes
+      for _ in 0..<Int.random(in: 1...4, using: &random) {
+        spoiled[Int.random(in: 0..<spoiled.count, using: &random)] = UInt8.random(in: 0...255, using: &random)
+      }
+      let outcomes = read([spoiled])
+      let malformed = outcomes.count { if case .malformed = $0 { true } else { false } }
+      #expect(malformed <= 1)
+    }
+  }
 }

@@ -42,7 +42,7 @@ public enum StoreWarning: Sendable, Equatable {
       "the clocks of this gate and of Redis are \(seconds.magnitude) s apart (Redis is \(seconds > 0 ? "ahead" : "behind")): "
         + "challenges expire too early or too late; synchronise both"
     case .eviction(let policy):
-      "maxmemory-policy \(policy) lets Redis evict enrolled keys: set it to noeviction, or to a volatile one"
+      "maxmemory-policy \(policy) lets Redis evict enrolled keys: set it to noeviction"
     case .notPersistent:
       "Redis saves nothing to disk: enrolled keys are lost when it restarts; turn on appendonly or save"
     }

@@ -3,6 +3,10 @@ import EventLoop
 
 /// What happens on a new connection before it takes commands: AUTH and SELECT, who the server is, the scripts, the secrets.
 struct RedisHandshake {
+  /// What an ACL must allow the gate's user, besides its keys; `config|get` only tells whether Redis saves to disk.
+  static let aclRules =
+    "+select +info +time +script|load +evalsha +eval +hmget +hgetall +hset +exists +get +set +scan"
+
   let connection: RedisConnection
   let settings: RedisSettings
   let loop: EventLoop
@@ -97,7 +101,8 @@ struct RedisHandshake {
     if message.hasPrefix("NOAUTH") { return refusal("Redis wants a password: set store.redis.password (\(message))") }
     if message.hasPrefix("NOPERM") {
       let user = settings.user ?? "default"
-      return refusal("Redis' ACL forbids \(command) to user \(user) (README, \"Redis\", lists what the gate needs): \(message)")
+      let mend = "ACL SETUSER \(user) ~\(settings.prefix)* \(Self.aclRules)"
+      return refusal("Redis' ACL forbids \(command) to user \(user); it needs: \(mend)")
     }
     return refusal("Redis refuses \(command): \(message)")
   }
