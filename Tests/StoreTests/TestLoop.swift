@@ -21,35 +21,46 @@ actor TestLoop {
     loop.start(name: "test")
     defer { loop.stop() }
     let actor = TestLoop(loop)
-    return try await Task(executorPreference: loop) { try await actor.call(body) }.value
+    return try await Task(executorPreference: loop) {
+      do {
+        let result = try await actor.call(body)
+        await actor.closeStores()
+        return result
+      } catch {
+        await actor.closeStores()
+        throw error
+      }
+    }.value
   }
 
   /// Runs `body` with a Redis store that keeps itself connected.
   static func withStore<Result: Sendable>(
     _ settings: RedisSettings, _ body: @escaping @Sendable (isolated TestLoop, RedisStore) async throws -> Result
   ) async throws -> Result {
-    try await run { worker in
-      let store = worker.open(settings)
-      defer { worker.closeStores() }
-      return try await body(worker, store)
-    }
+    try await run { worker in try await body(worker, worker.open(settings)) }
   }
 
   var kept: RedisStore?
   private var stores: [RedisStore] = []
+  private var running: [Task<Void, Never>] = []
 
   /// One more store on this loop.
   func open(_ settings: RedisSettings) -> RedisStore {
     let store = RedisStore(settings: settings, loop: loop, resolver: NameResolver())
     let index = stores.count
     stores.append(store)
-    Task(executorPreference: loop) { await self.keepOpen(index) }
+    running.append(Task(executorPreference: loop) { await self.keepOpen(index) })
     return store
   }
 
   private func keepOpen(_ index: Int) async { await stores[index].run() }
 
-  private func closeStores() { for store in stores { store.stop() } }
+  /// A store that was stopped ends its `run` by itself.
+  private func closeStores() async {
+    for store in stores { store.stop() }
+    for task in running { await task.value }
+    stores = []
+  }
 
   /// Looks every 2 ms whether `condition` holds; false when it does not within `seconds`.
   func holds(within seconds: Double = 10, _ condition: () async -> Bool) async -> Bool {
