@@ -1,3 +1,4 @@
+import Bytes
 import CLinux
 import Synchronization
 
@@ -19,7 +20,11 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
   /// Jobs from other threads; everything below is touched by the loop's thread alone.
   private let foreignJobs = Mutex<[UnownedJob]>([])
 
-  private var jobs: [UnownedJob] = []
+  private let guardedJobs = Guarded([UnownedJob]())
+  private var jobs: [UnownedJob] {
+    _read { yield guardedJobs.value }
+    _modify { yield &guardedJobs.value }
+  }
   private var running: [UnownedJob] = []
   private var sources: [WaitSource?] = []
   private var generations: [UInt32] = []
@@ -104,6 +109,7 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
   /// Runs what is queued now; what these jobs queue themselves waits for the next turn, so that events are never starved.
   private func runJobs(_ serial: UnownedSerialExecutor, _ task: UnownedTaskExecutor) {
     swap(&jobs, &running)
+    guard !running.isEmpty else { return }
     for job in running { unsafe job.runSynchronously(isolatedTo: serial, taskExecutor: task) }
     running.removeAll(keepingCapacity: true)
   }

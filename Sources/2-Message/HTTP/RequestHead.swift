@@ -5,7 +5,11 @@ public import Bytes
 /// Ranges that it answers with are offsets into its own copy of the head; ``withBytes(_:)`` lends that copy. Before the head is complete
 /// or refused they are empty; of a refused head those of the request line are told as far as it was read, for the log.
 public final class RequestHead {
-  var parser = RequestParser()
+  private let guardedParser = Guarded(RequestParser())
+  var parser: RequestParser {
+    _read { yield guardedParser.value }
+    _modify { yield &guardedParser.value }
+  }
 
   /// An empty head without storage.
   public init() {}

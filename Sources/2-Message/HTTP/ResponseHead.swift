@@ -2,7 +2,11 @@ import Bytes
 
 /// The head of one answer of an upstream; the counterpart of ``RequestHead``, as strict: a refused one is `upstream_invalid`.
 public final class ResponseHead {
-  var parser = ResponseParser()
+  private let guardedParser = Guarded(ResponseParser())
+  var parser: ResponseParser {
+    _read { yield guardedParser.value }
+    _modify { yield &guardedParser.value }
+  }
 
   /// An empty head without storage.
   public init() {}

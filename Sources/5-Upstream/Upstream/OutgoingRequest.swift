@@ -3,10 +3,21 @@ public import EventLoop
 
 /// A request on its way to an upstream. Its storage serves one request of a client's connection after the other.
 public final class OutgoingRequest {
+  @usableFromInline let guardedHead = Guarded(ByteQueue())
+  @usableFromInline let guardedBody = Guarded(ByteQueue())
+
   /// Request line and field lines, each with CRLF, without the empty line that ends the head.
-  public var head = ByteQueue()
+  public var head: ByteQueue {
+    @inlinable _read { yield guardedHead.value }
+    @inlinable _modify { yield &guardedHead.value }
+  }
+
   /// The body as it goes over the wire, when it is in memory whole.
-  public var body = ByteQueue()
+  public var body: ByteQueue {
+    @inlinable _read { yield guardedBody.value }
+    @inlinable _modify { yield &guardedBody.value }
+  }
+
   /// Whether more of the body follows, sent by the caller.
   public var bodyFollows = false
   /// RFC 9110 section 9.2.2: may be sent again when a reused connection dies before the answer begins.

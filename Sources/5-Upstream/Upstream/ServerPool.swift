@@ -17,7 +17,11 @@ final class ServerPool {
   private let resolver: NameResolver
   private let metrics: UpstreamMetrics
 
-  private var idle: [UpstreamConnection] = []
+  private let guardedIdle = Guarded([UpstreamConnection]())
+  private var idle: [UpstreamConnection] {
+    _read { yield guardedIdle.value }
+    _modify { yield &guardedIdle.value }
+  }
   private var addresses: [SocketAddress] = []
   private var addressesUntil = Instant(nanoseconds: 0)
   private var failedUntil = Instant(nanoseconds: 0)

@@ -6,12 +6,23 @@ public import HTTP
 public final class UpstreamConnection {
   /// The socket.
   public let socket: Socket
+  @usableFromInline let guardedInput = Guarded(ByteQueue())
+  @usableFromInline let guardedOutput = Guarded(ByteQueue())
+
   /// What the server sent and nobody has taken yet.
-  public var input = ByteQueue()
+  public var input: ByteQueue {
+    @inlinable _read { yield guardedInput.value }
+    @inlinable _modify { yield &guardedInput.value }
+  }
+
   /// The head of the answer that is being relayed.
   public let answer = ResponseHead()
   /// What waits to be sent to the server.
-  public var output = ByteQueue()
+  public var output: ByteQueue {
+    @inlinable _read { yield guardedOutput.value }
+    @inlinable _modify { yield &guardedOutput.value }
+  }
+
   /// Whether it served an exchange before: then it may have died in the pool unseen.
   public private(set) var isReused = false
 

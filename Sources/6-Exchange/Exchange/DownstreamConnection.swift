@@ -16,8 +16,16 @@ final class DownstreamConnection {
   let loop: EventLoop
   let listener: ServedListener
   let head = RequestHead()
-  var input = ByteQueue()
-  var output = ByteQueue()
+  private let guardedInput = Guarded(ByteQueue())
+  private let guardedOutput = Guarded(ByteQueue())
+  var input: ByteQueue {
+    _read { yield guardedInput.value }
+    _modify { yield &guardedInput.value }
+  }
+  var output: ByteQueue {
+    _read { yield guardedOutput.value }
+    _modify { yield &guardedOutput.value }
+  }
   /// The request as it goes to the upstream.
   let outgoing: OutgoingRequest
   /// The body of the request being served.

@@ -56,7 +56,8 @@ extension Exchange {
       }
     }
     output.append("X-Request-Id: ")
-    record.identifier.append(to: &output)
+    let identifier = record.identifier
+    identifier.append(to: &output)
     output.append("\r\n")
   }
 

@@ -8,13 +8,13 @@ struct RequestIdentifier {
 
   /// Appends the digits.
   func append(to queue: inout ByteQueue) {
-    for word in [high, low] {
-      var shift: UInt64 = 64
-      while shift > 0 {
-        shift -= 4
-        queue.append(Hexadecimal.digit(UInt8(truncatingIfNeeded: word >> shift & 15)))
-      }
+    var digits = InlineArray<32, UInt8>(repeating: 0)
+    for index in 0..<16 {
+      let shift = UInt64(60 - 4 * index)
+      digits[index] = Hexadecimal.digit(UInt8(truncatingIfNeeded: high >> shift & 15))
+      digits[16 + index] = Hexadecimal.digit(UInt8(truncatingIfNeeded: low >> shift & 15))
     }
+    queue.append(digits.span)
   }
 
   /// The digits.
