@@ -49,10 +49,11 @@ extension ResponseHead {
 
   /// Whether the upstream lets the connection be used again.
   ///
-  /// Not after a 204 or an interim answer that announces a body: an upstream that errs there may go on to send one.
+  /// Not after an answer that announces a body where there is none, as one to `HEAD` rightly may: an upstream that errs there goes on to
+  /// send it, and what comes late would be taken for the next request's answer.
   public var keepsAlive: Bool {
     let announcesBody = parser.framingFields.isChunked || parser.framingFields.contentLength ?? 0 > 0
-    if announcesBody, parser.line.status < 200 || parser.line.status == 204 { return false }
+    if announcesBody && framing == .none { return false }
     return ConnectionReuse.persists(parser.line.version, parser.connection)
   }
 
