@@ -20,15 +20,22 @@ public final class BackgroundThread: Sendable {
   /// Runs `work` on the thread and gives its result; nil when the queue is full.
   public func run<Result: Sendable>(_ work: @escaping @Sendable () -> Result) async -> Result? {
     unsafe await withUnsafeContinuation { (continuation: UnsafeContinuation<Result?, Never>) in
-      let accepted = queue.withLock { queue in
-        guard queue.count < queueMax else { return false }
-        queue.append { unsafe continuation.resume(returning: work()) }
-        return true
-      }
-      guard accepted else { return unsafe continuation.resume(returning: nil) }
-      var one: UInt64 = 1
-      _ = unsafe write(waiting, &one, 8)
+      let accepted = start { unsafe continuation.resume(returning: work()) }
+      if !accepted { unsafe continuation.resume(returning: nil) }
     }
+  }
+
+  /// Queues `work` for the thread and does not wait for it; false when the queue is full.
+  func start(_ work: @escaping @Sendable () -> Void) -> Bool {
+    let accepted = queue.withLock { queue in
+      guard queue.count < queueMax else { return false }
+      queue.append(work)
+      return true
+    }
+    guard accepted else { return false }
+    var one: UInt64 = 1
+    _ = unsafe write(waiting, &one, 8)
+    return true
   }
 
   private func serve() {

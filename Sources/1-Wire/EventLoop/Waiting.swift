@@ -133,6 +133,12 @@ extension EventLoop {
     _ = await wait(for: .signal(never), until: deadline)
   }
 
+  /// Lets others run once this turn has lasted two milliseconds: for loops whose waits may all find their sources ready, so that they
+  /// would hold the thread for as long as a fast peer keeps them busy.
+  public func giveWay() async {
+    if now.advanced(byMilliseconds: 2) < Instant.now { await yield() }
+  }
+
   /// Lets every other job that is ready run first.
   public func yield() async {
     let signal = Signal(loop: self)

@@ -26,6 +26,8 @@ public final class OutgoingRequest {
   public let client: Socket
   /// When the route's own time-out ends the exchange.
   public var deadline = Instant.never
+  /// The server that got it, or that was tried last; nil before the first.
+  public internal(set) var serverName: String?
 
   /// A request without fields.
   public init(client: Socket) { self.client = client }
@@ -37,6 +39,7 @@ public final class OutgoingRequest {
     bodyFollows = false
     isIdempotent = false
     deadline = .never
+    serverName = nil
   }
 
   /// Gives the storage back, for an idle connection.

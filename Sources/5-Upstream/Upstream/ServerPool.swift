@@ -3,12 +3,10 @@ import EventLoop
 import HTTP
 import Telemetry
 
-/// One server of an upstream, as one worker knows it: its addresses, its idle connections, and whether it failed lately.
+/// One server of an upstream, as one worker knows it: its idle connections, and whether it failed lately.
 final class ServerPool {
   /// How long a server that could not be reached is passed over.
   static let failurePauseMilliseconds = 10_000
-  /// How long looked-up addresses are used.
-  static let addressesMilliseconds = 30_000
 
   let name: String
   private let server: UpstreamSettings.Server
@@ -22,8 +20,8 @@ final class ServerPool {
     _read { yield guardedIdle.value }
     _modify { yield &guardedIdle.value }
   }
-  private var addresses: [SocketAddress] = []
-  private var addressesUntil = Instant(nanoseconds: 0)
+  /// Whether the last attempt to connect failed.
+  private var hasFailed = false
   private var failedUntil = Instant(nanoseconds: 0)
 
   init(
@@ -37,6 +35,7 @@ final class ServerPool {
     self.metrics = metrics
   }
 
+  /// Whether it is passed over now, because it failed lately or somebody is trying it again.
   var isFailed: Bool { failedUntil > loop.now }
 
   /// An idle connection that is still whole; the one used last, since the server has had the least time to close it.
@@ -53,40 +52,51 @@ final class ServerPool {
     return nil
   }
 
-  /// A new connection to the first address that answers.
-  func connect() async throws(SocketFailure) -> UpstreamConnection {
-    let deadline = loop.now.advanced(byMilliseconds: settings.connectTimeoutMilliseconds)
+  /// A new connection to the first address that answers, made until `limit` or within the server's own time.
+  func connect(until limit: Instant) async throws(SocketFailure) -> UpstreamConnection {
+    let ownLimit = loop.now.advanced(byMilliseconds: settings.connectTimeoutMilliseconds)
+    let deadline = min(limit, ownLimit)
+    // The first to try a server that failed does so for all: the others pass it over meanwhile.
+    if hasFailed { failedUntil = deadline }
+    do throws(SocketFailure) {
+      let socket = try await connectToAnyAddress(until: deadline)
+      hasFailed = false
+      failedUntil = Instant(nanoseconds: 0)
+      metrics.active.add(1)
+      return UpstreamConnection(socket: socket, server: self)
+    } catch {
+      // A route that is in a greater hurry than the upstream's settings says nothing about the server.
+      if error != .timedOut || ownLimit <= limit { noteFailure(error) }
+      throw error
+    }
+  }
+
+  private func connectToAnyAddress(until deadline: Instant) async throws(SocketFailure) -> Socket {
+    // A name server may take half of the time, and each address its share: one that swallows packets leaves time for the next.
+    let addresses = await resolver.addresses(of: server.host, port: server.port, on: loop, until: share(of: deadline, among: 2))
     var failure = SocketFailure.failed(113)  // EHOSTUNREACH: the name has no address.
-    for address in await currentAddresses() {
+    for (index, address) in addresses.enumerated() {
       do throws(SocketFailure) {
-        let socket = try await Socket.connect(to: address, on: loop, until: deadline)
-        failedUntil = Instant(nanoseconds: 0)
-        metrics.active.add(1)
-        return UpstreamConnection(socket: socket, server: self)
+        return try await Socket.connect(to: address, on: loop, until: share(of: deadline, among: addresses.count - index))
       } catch {
         failure = error
       }
     }
-    noteFailure(failure)
     throw failure
   }
 
-  private func currentAddresses() async -> [SocketAddress] {
-    if addresses.isEmpty || addressesUntil <= loop.now {
-      let found = await resolver.resolve(host: server.host, port: server.port)
-      // A resolver that fails for a moment does not take away what worked until now.
-      if !found.isEmpty { addresses = found }
-      addressesUntil = loop.now.advanced(byMilliseconds: Self.addressesMilliseconds)
-    }
-    return addresses
+  private func share(of deadline: Instant, among parts: Int) -> Instant {
+    guard deadline > loop.now else { return deadline }
+    return loop.now.advanced(byNanoseconds: (deadline.nanoseconds - loop.now.nanoseconds) / UInt64(parts))
   }
 
   private func noteFailure(_ failure: SocketFailure) {
+    metrics.connectFailures.add()
     // EMFILE, ENFILE, ENOBUFS, ENOMEM: our own shortage says nothing about the server.
     if case .failed(let error) = failure, [24, 23, 105, 12].contains(error) { return }
+    hasFailed = true
     failedUntil = loop.now.advanced(byMilliseconds: Self.failurePauseMilliseconds)
-    addressesUntil = Instant(nanoseconds: 0)
-    metrics.connectFailures.add()
+    resolver.distrust(host: server.host, port: server.port)
   }
 
   /// Takes a connection back; one that cannot serve again is closed.

@@ -1,9 +1,10 @@
+public import EventLoop
 public import HTTP
 
 /// Why an upstream gave no answer that could be passed on.
 public enum UpstreamFailure: Error, Sendable, Equatable {
-  /// No server took a connection: nothing was sent.
-  case unreachable
+  /// No server took a connection, the last one for this reason: nothing was sent.
+  case unreachable(SocketFailure)
   /// The server took the request and closed, or failed, before a byte of its answer came.
   case closedEarly
   /// The connection failed after the answer had begun.
@@ -27,7 +28,8 @@ public enum UpstreamFailure: Error, Sendable, Equatable {
   /// What the log is told.
   public var reason: String {
     switch self {
-    case .unreachable: "no server could be reached"
+    case .unreachable(.timedOut): "no server took a connection in time"
+    case .unreachable(.failed(let error)): "no server could be reached: \(KernelError.text(error))"
     case .closedEarly: "the server closed before it answered"
     case .brokenOff: "the server broke the answer off"
     case .abandoned: "the client hung up"

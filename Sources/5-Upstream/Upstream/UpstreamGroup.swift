@@ -23,20 +23,20 @@ public final class UpstreamGroup {
 
   /// Sends a request that the gate admitted, and returns the connection on which the answer comes.
   ///
-  /// Returns when the answer's first bytes are there, or, if more of the body follows, when the head is about to be sent.
-  /// What could not be sent at all is tried on the next server. A reused connection that dies before the answer's first byte is the
-  /// one case in which a request is sent twice, and only an idempotent one (RFC 9110 section 9.2.2).
+  /// Returns when the answer's first bytes are there (what is not sent then waits in the connection's output, and may yet be wanted),
+  /// or, if more of the body follows, when the head is about to be sent. What could not be sent at all is tried on the next server.
+  /// A reused connection that dies before the answer's first byte is the one case in which a request is sent twice, and only an
+  /// idempotent one (RFC 9110 section 9.2.2).
   public func forward(
     _ request: OutgoingRequest, admission: consuming Admission
   ) async throws(UpstreamFailure) -> UpstreamConnection {
     var mayReuse = true
     while true {
-      let connection = try await connection(mayReuse: mayReuse)
+      let connection = try await connection(for: request, mayReuse: mayReuse)
       fill(connection, with: request, admission)
       if request.bodyFollows { return connection }
       do throws(UpstreamFailure) {
-        try await send(connection, request)
-        try await awaitAnswer(connection, request)
+        try await sendAndAwaitAnswer(connection, request)
         return connection
       } catch {
         discard(connection)
@@ -68,17 +68,21 @@ public final class UpstreamGroup {
 
   // MARK: Steps of forward
 
-  private func connection(mayReuse: Bool) async throws(UpstreamFailure) -> UpstreamConnection {
+  private func connection(for request: OutgoingRequest, mayReuse: Bool) async throws(UpstreamFailure) -> UpstreamConnection {
     var tried: [Int] = []
+    var failure = SocketFailure.timedOut
     while let index = nextServer(besides: tried) {
+      request.serverName = servers[index].name
       if mayReuse, let connection = servers[index].takeIdle() { return connection }
       do throws(SocketFailure) {
-        return try await servers[index].connect()
+        return try await servers[index].connect(until: request.deadline)
       } catch {
+        failure = error
         tried.append(index)
       }
+      if request.deadline <= loop.now { throw .timedOut }
     }
-    throw .unreachable
+    throw .unreachable(failure)
   }
 
   /// Round robin over the servers that did not fail lately; when all did, over those too: better a try than a certain refusal.
@@ -109,37 +113,23 @@ public final class UpstreamGroup {
     request.body.withReadable { connection.output.append($0) }
   }
 
-  private func send(_ connection: UpstreamConnection, _ request: OutgoingRequest) async throws(UpstreamFailure) {
-    let deadline = min(request.deadline, loop.now.advanced(byMilliseconds: settings.responseTimeoutMilliseconds))
+  /// Sends, and waits for the first bytes that come back: they may come before all is sent, and count even if the rest cannot be.
+  private func sendAndAwaitAnswer(_ connection: UpstreamConnection, _ request: OutgoingRequest) async throws(UpstreamFailure) {
+    let socket = connection.socket
     while true {
-      switch connection.socket.write(from: &connection.output) {
-      case .complete: return
-      case .failed:
-        // The server may have answered before it stopped reading: what it said counts.
-        if connection.socket.hasSomethingToRead { return }
-        throw .closedEarly
-      case .wouldBlock: break
-      }
-      let outcome = await loop.wait(
-        for: .writable(connection.socket), or: .readable(connection.socket), or: .hangUp(request.client), until: deadline)
+      let isBlocked = socket.write(from: &connection.output) == .wouldBlock
+      let deadline = min(request.deadline, loop.now.advanced(byMilliseconds: settings.responseTimeoutMilliseconds))
+      let outcome =
+        isBlocked
+        ? await loop.wait(for: .readable(socket), or: .hangUp(request.client), or: .writable(socket), until: deadline)
+        : await loop.wait(for: .readable(socket), or: .hangUp(request.client), until: deadline)
       switch outcome {
-      case .ready(0): continue
-      case .ready(1): return
-      case .ready: throw .abandoned
-      case .timedOut: throw .timedOut
-      }
-    }
-  }
-
-  private func awaitAnswer(_ connection: UpstreamConnection, _ request: OutgoingRequest) async throws(UpstreamFailure) {
-    let deadline = min(request.deadline, loop.now.advanced(byMilliseconds: settings.responseTimeoutMilliseconds))
-    while true {
-      switch await loop.wait(for: .readable(connection.socket), or: .hangUp(request.client), until: deadline) {
       case .ready(0): break
-      case .ready: throw .abandoned
+      case .ready(1): throw .abandoned
+      case .ready: continue
       case .timedOut: throw .timedOut
       }
-      switch connection.socket.read(into: &connection.input) {
+      switch socket.read(into: &connection.input) {
       case .bytes: return
       case .wouldBlock: continue
       case .end, .failed: throw .closedEarly
