@@ -46,8 +46,11 @@ public final class Gate {
     let policy = request.policy
     var trace = request.trace
     do throws(CheckFailure) {
-      guard case .read(let body) = body else { throw CheckFailure.bodyTooLarge }
-      return .admit(try await finish(request.ground, body: body, policy, &trace))
+      switch body {
+      case .read(let body): return .admit(try await finish(request.ground, body: body, policy, &trace))
+      case .tooLarge: throw CheckFailure.bodyTooLarge
+      case .notStored: throw CheckFailure(.overloaded, "The body cannot be held now.")
+      }
     } catch {
       return answer(error, policy, trace)
     }

@@ -41,4 +41,6 @@ public enum BodyEvidence: Sendable, Equatable {
   case read(ReadBody)
   /// It is longer than ``GatePolicy/bodyBytesMax``. A monitored route streams what was read and the rest.
   case tooLarge
+  /// The disk has no room for it, or failed. A monitored route streams what was read and the rest.
+  case notStored
 }

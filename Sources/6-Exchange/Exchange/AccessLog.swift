@@ -37,6 +37,10 @@ final class AccessLog {
     pending.append(",\"status\":")
     pending.append(decimal: record.status)
     if let code = record.code { appendMember(",\"code\":\"", code.rawValue) }
+    if let detail = record.detail {
+      pending.append(",\"detail\":")
+      JSONText.append(detail, to: &pending)
+    }
     appendDecision(record)
     appendDurations(record, until: connection.loop.now)
     pending.append(",\"bytes\":")
@@ -50,13 +54,17 @@ final class AccessLog {
     if pending.count > Self.pendingBytesMax { flush() }
   }
 
+  /// Of a refused head what was read of it, null for the rest.
   private func appendRequest(_ head: RequestHead) {
-    guard head.isComplete else { return pending.append("\",\"method\":null,\"path\":null") }
+    guard !head.methodRange.isEmpty else { return pending.append("\",\"method\":null,\"path\":null") }
     head.withBytes { bytes in
       pending.append("\",\"method\":")
       JSONText.append(bytes.bytes(at: head.methodRange), to: &pending)
       pending.append(",\"path\":")
-      JSONText.append(Self.withoutQuery(bytes.bytes(at: head.target)), to: &pending)
+      let target = bytes.bytes(at: head.isComplete ? head.target : head.targetAsSent)
+      // The absolute form that was refused may hold a password.
+      guard head.isComplete || target.count > 0 && target[0] == UInt8(ascii: "/") else { return pending.append("null") }
+      JSONText.append(Self.withoutQuery(target), to: &pending)
     }
   }
 

@@ -16,14 +16,17 @@ final class BodySpool {
   private let bytesMax: Int
   private let memoryBytesMax: Int
   private let folder: String
-  private var memory = ByteQueue()
+  // The body is what lies in the file and then what lies in memory. Memory is moved to the file when it is over its limit; if the disk
+  // fails then, it stays where it is.
   private var file: TemporaryFile?
+  private var fileByteCount = 0
+  private var memory = ByteQueue()
   private var hash: SHA256? = SHA256()
 
   /// Whether the disk failed.
   private(set) var hasFailed = false
   /// Bytes taken so far.
-  private(set) var byteCount = 0
+  var byteCount: Int { fileByteCount + memory.count }
 
   init(bytesMax: Int, memoryBytesMax: Int, folder: String) {
     self.bytesMax = bytesMax
@@ -31,28 +34,27 @@ final class BodySpool {
     self.folder = folder
   }
 
-  /// Takes the next bytes. What is too large is kept all the same, so that a monitored route can go on with it.
+  /// Takes the next bytes. Whatever the outcome, they are kept, so that a monitored route can go on with them; nothing but `taken` asks
+  /// for more.
   func take(_ bytes: Span<UInt8>) -> Outcome {
-    guard store(bytes) else {
+    hash?.update(bytes)
+    memory.append(bytes)
+    if byteCount > bytesMax { return .tooLarge }
+    guard memory.count <= memoryBytesMax - fileByteCount || moveMemoryToFile() else {
       hasFailed = true
       return .failed
     }
-    hash?.update(bytes)
-    byteCount += bytes.count
-    return byteCount > bytesMax ? .tooLarge : .taken
+    return .taken
   }
 
-  private func store(_ bytes: Span<UInt8>) -> Bool {
-    if file == nil {
-      if byteCount + bytes.count <= memoryBytesMax {
-        memory.append(bytes)
-        return true
-      }
-      guard let fresh = try? TemporaryFile(folder: folder), memory.withReadable({ fresh.write($0, at: 0) }) else { return false }
-      file = fresh
-      memory = ByteQueue()
-    }
-    return file?.write(bytes, at: byteCount) ?? false
+  private func moveMemoryToFile() -> Bool {
+    if file == nil { file = try? TemporaryFile(folder: folder) }
+    let offset = fileByteCount
+    guard let file, memory.withReadable({ file.write($0, at: offset) }) else { return false }
+    fileByteCount += memory.count
+    memory.removeAll()
+    if offset == 0 { memory.releaseStorageIfEmpty() }
+    return true
   }
 
   /// SHA-256 of everything that was taken; to be asked once.
@@ -62,15 +64,22 @@ final class BodySpool {
   }
 
   /// Whether it lies in memory whole.
-  var isInMemory: Bool { file == nil }
+  var isInMemory: Bool { fileByteCount == 0 }
 
   /// Moves a body that lies in memory to `queue`.
   func moveMemory(to queue: inout ByteQueue) {
+    precondition(isInMemory, "a part of the body lies in a file")
     queue.move(memory.count, from: &memory)
   }
 
-  /// Appends up to `count` bytes of a body that lies in a file; false when the disk fails.
+  /// Appends up to `count` bytes from `offset` on to `queue`, of which so many must be there; false when the disk fails.
   func read(_ count: Int, at offset: Int, into queue: inout ByteQueue) -> Bool {
-    file?.read(count, at: offset, into: &queue) ?? false
+    let fromFile = min(count, max(0, fileByteCount - offset))
+    if fromFile > 0 {
+      guard let file, file.read(fromFile, at: offset, into: &queue) else { return false }
+    }
+    let start = offset + fromFile - fileByteCount
+    if fromFile < count { memory.withReadable { queue.append($0.extracting(start..<start + count - fromFile)) } }
+    return true
   }
 }

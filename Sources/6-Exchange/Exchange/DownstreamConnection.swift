@@ -34,8 +34,10 @@ final class DownstreamConnection {
   var bodyBytesTaken = 0
   /// The key that the last request on this connection was verified with: likely the next one's too.
   var lastKey: KeyIdentifier?
-  /// Whether it waits for a request of which no byte has come: then it may be closed without harm.
-  private(set) var isIdle = false
+  /// Since when it waits for a request of which no byte has come.
+  private var idleSince: Instant?
+  /// Requests served so far.
+  private var requestCount = 0
   /// Bytes that the kernel took, in all.
   private(set) var bytesWritten = 0
   /// `X-Forwarded-For: …` and `X-Forwarded-Proto: …` of every request that comes here.
@@ -72,12 +74,13 @@ final class DownstreamConnection {
           input.consume(byteCount)
           body = BodyDecoder(head.framing, limits: listener.headLimits)
           bodyBytesTaken = 0
+          requestCount += 1
           return .request
         case .refused(let refusal): return .refused(refusal)
         case .incomplete: break
         }
       }
-      guard await waitForHead(until: deadline) else { return deadline == .never ? .closed : .timedOut }
+      guard await waitForHead(until: deadline) else { return head.hasBegun ? .timedOut : .closed }
       switch socket.read(into: &input) {
       case .bytes, .wouldBlock: continue
       case .end, .failed: return .closed
@@ -89,13 +92,20 @@ final class DownstreamConnection {
   private func waitForHead(until headDeadline: Instant) async -> Bool {
     guard headDeadline == .never else { return await loop.wait(for: .readable(socket), until: headDeadline) }
     if socket.hasSomethingToRead { return true }
-    isIdle = true
-    defer { isIdle = false }
+    idleSince = loop.now
+    defer { idleSince = nil }
     let deadline = loop.now.advanced(byMilliseconds: listener.settings.idleTimeoutMilliseconds)
     let pause = loop.now.advanced(byMilliseconds: Self.busyMilliseconds)
     if await loop.wait(for: .readable(socket), until: min(pause, deadline)) { return true }
     releaseStorage()
     return await loop.wait(for: .readable(socket), until: deadline)
+  }
+
+  /// Whether it may be closed without harm: nothing has come, and a client that was served before counts on the connection's end at
+  /// any time. One that has just connected is given a moment for its first request.
+  var mayBeClosed: Bool {
+    guard let idleSince, !socket.hasSomethingToRead else { return false }
+    return requestCount > 0 || idleSince.advanced(byMilliseconds: Self.busyMilliseconds) <= loop.now
   }
 
   private func releaseStorage() {
@@ -105,49 +115,36 @@ final class DownstreamConnection {
     outgoing.releaseStorage()
   }
 
-  /// Writes everything that waits; false when the client is gone or takes nothing for too long.
-  func flush() async -> Bool {
+  /// Writes everything that waits; false when the client is gone, takes nothing for too long, or `limit` passes first.
+  func flush(until limit: Instant = .never) async -> Bool {
     while true {
       let before = output.count
       let outcome = socket.write(from: &output)
       bytesWritten += before - output.count
       if outcome == .complete { return true }
-      guard await waitToWrite(after: outcome) else { return false }
+      guard await waitToWrite(after: outcome, until: limit) else { return false }
     }
   }
 
   /// Writes everything that waits, and behind it all that has come from an upstream, without copying that.
-  func flush(then upstream: UpstreamConnection) async -> Bool {
+  func flush(then upstream: UpstreamConnection, until limit: Instant = .never) async -> Bool {
     while true {
       let before = output.count + upstream.input.count
       let outcome = socket.write(from: &output, then: &upstream.input)
       bytesWritten += before - output.count - upstream.input.count
       if outcome == .complete { return true }
-      guard await waitToWrite(after: outcome) else { return false }
+      guard await waitToWrite(after: outcome, until: limit) else { return false }
     }
   }
 
-  private func waitToWrite(after outcome: WriteOutcome) async -> Bool {
+  private func waitToWrite(after outcome: WriteOutcome, until limit: Instant) async -> Bool {
     if case .failed = outcome { return false }
-    let deadline = loop.now.advanced(byMilliseconds: listener.settings.writeTimeoutMilliseconds)
-    return await loop.wait(for: .writable(socket), until: deadline)
+    let patience = loop.now.advanced(byMilliseconds: listener.settings.writeTimeoutMilliseconds)
+    return await loop.wait(for: .writable(socket), until: min(patience, limit))
   }
 
-  /// Closes so that the client can read its last answer although it may still be sending: a close with unread bytes would reset it.
+  /// Closes so that the client can read its last answer although it may still be sending.
   func closeLingering() async {
-    socket.shutDownWriting()
-    let deadline = loop.now.advanced(byMilliseconds: Self.lingerMilliseconds)
-    var left = Self.lingerBytesMax
-    while left > 0 {
-      input.removeAll()
-      switch socket.read(into: &input) {
-      case .bytes(let count): left -= count
-      case .wouldBlock: guard await loop.wait(for: .readable(socket), until: deadline) else { return socket.close() }
-      case .end, .failed: return socket.close()
-      }
-    }
-    // More is not read: the window closes, and the client has the rest of the time to look at its answer.
-    _ = await loop.wait(for: .hangUp(socket), until: deadline)
-    socket.close()
+    await socket.closeLingering(bytesMax: Self.lingerBytesMax, until: loop.now.advanced(byMilliseconds: Self.lingerMilliseconds))
   }
 }

@@ -25,6 +25,7 @@ extension Exchange {
 
   private func answer(_ document: ProblemDocument, closes: Bool) async -> Afterwards {
     record.code = document.code
+    record.detail = document.detail
     return await answer(document.answer, closes: closes)
   }
 

@@ -59,6 +59,7 @@ extension Exchange {
   private func give(_ endpointAnswer: EndpointAnswer) async -> Afterwards {
     if case .refused(let refusal) = endpointAnswer {
       record.code = refusal.code
+      record.detail = refusal.reason ?? refusal.detail
       record.decision = refusal.decision
     }
     return await answer(endpointAnswer.answer(asksForJSON: head.acceptsJSONRatherThanText, requestID: record.identifier.digits))

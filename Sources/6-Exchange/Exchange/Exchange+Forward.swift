@@ -5,39 +5,50 @@ import HTTP
 import Routing
 import Upstream
 
-/// From the gate's admission to the end of the request's body.
+/// From the gate's admission to the head of the upstream's answer.
 extension Exchange {
+  /// Interim answers to one request; more are a flood.
+  static let interimAnswersMax = 16
+  static let answerHeadLimits = HeadLimits(headBytesMax: 64 << 10, startLineBytesMax: 8 << 10, fieldCountMax: 200)
+
   /// Sends the admitted request to the route's upstream and relays what it answers.
   func forward(_ route: ServedRoute, _ path: RequestPath, _ admission: consuming Admission, spool: BodySpool?) async -> Afterwards {
     record.decision = admission.decision
     if let key = admission.verifiedKey { connection.lastKey = key }
     let request = connection.outgoing
-    request.reset()
-    request.isIdempotent = head.method.isIdempotent
-    if let limit = route.settings.timeoutMilliseconds { request.deadline = record.startedAt.advanced(byMilliseconds: limit) }
-    let bodyHasEnded = connection.body.hasEnded
-    var body = OutgoingBody(spool: spool, clientFraming: head.framing, clientBodyHasEnded: bodyHasEnded)
-    write(route, path, framing: body.framing, to: &request.head)
-    body.fill(request, from: connection)
+    var body = prepare(request, route, path, spool)
     sentAt = worker.loop.now
     let upstream: UpstreamConnection
     do throws(UpstreamFailure) {
       upstream = try await route.upstream.forward(request, admission: admission)
     } catch {
-      return await fail(error)
+      record.server = request.serverName
+      return await answer(.upstream(error))
     }
-    record.server = upstream.serverName
-    var requestEnded = true
-    if request.bodyFollows {
-      switch await send(&body, to: upstream, of: route, until: request.deadline) {
-      case .ended: break
-      case .answeredEarly: requestEnded = false
-      case let failure:
-        route.upstream.discard(upstream)
-        return await fail(failure)
-      }
+    record.server = request.serverName
+    do throws(ForwardFailure) {
+      try await receiveHead(from: upstream, sending: &body, route, until: request.deadline)
+    } catch {
+      route.upstream.discard(upstream)
+      return await answer(error)
     }
-    return await relayAnswer(of: upstream, route, requestEnded: requestEnded, until: request.deadline)
+    return await relayAnswer(
+      of: upstream, route, requestEnded: body.hasEnded && upstream.output.isEmpty, until: request.deadline)
+  }
+
+  /// Fills the connection's outgoing request; what is returned is the body that follows it.
+  private func prepare(_ request: OutgoingRequest, _ route: ServedRoute, _ path: RequestPath, _ spool: BodySpool?) -> OutgoingBody {
+    request.reset()
+    request.isIdempotent = head.method.isIdempotent
+    if let limit = route.settings.timeoutMilliseconds { request.deadline = record.startedAt.advanced(byMilliseconds: limit) }
+    // `max_body` holds for streamed bodies too; a monitored route never answers for the gate.
+    let policy = route.settings.policy
+    var body = OutgoingBody(
+      spool: spool, clientFraming: head.framing, clientBodyHasEnded: connection.body.hasEnded,
+      bytesMax: policy.mode == .enforce ? policy.bodyBytesMax : .max)
+    write(route, path, framing: body.framing, to: &request.head)
+    body.fill(request, from: connection)
+    return body
   }
 
   /// The request's head for the upstream, without its end: the verdict's fields come behind.
@@ -61,92 +72,117 @@ extension Exchange {
     output.append("\r\n")
   }
 
-  // MARK: The body
+  // MARK: The rest of the body out, the answer's head in
 
-  enum Sending {
-    /// Every byte of the request was sent.
-    case ended
-    /// The upstream answered, or closed, while the body was going out: it wants no more.
-    case answeredEarly
-    case clientMalformed
-    case clientTimedOut
-    case clientClosed
-    case tooLarge
-    case storageFailed
-    case upstreamTimedOut
-  }
-
-  /// Sends a body that is not here whole, as it comes, with back-pressure both ways.
-  private func send(
-    _ body: inout OutgoingBody, to upstream: UpstreamConnection, of route: ServedRoute, until deadline: Instant
-  ) async -> Sending {
-    guard await sendContinue() else { return .clientClosed }
-    var hasEnded = false
+  /// Reads the head of the answer and sends what is left of the request meanwhile, whichever goes on first: a final answer ends the
+  /// sending, an interim one says nothing about the rest.
+  private func receiveHead(
+    from upstream: UpstreamConnection, sending body: inout OutgoingBody, _ route: ServedRoute, until deadline: Instant
+  ) async throws(ForwardFailure) {
+    if !body.hasEnded {
+      guard await sendContinue() else { throw .clientGone }
+    }
+    let answer = upstream.answer
+    answer.reset()
+    var interimAnswers = 0
+    var answerDeadline: Instant?
     while true {
-      if !hasEnded && upstream.output.count < OutgoingBody.pendingBytesMax {
-        switch body.fetch(from: connection, to: &upstream.output) {
-        case .ended: hasEnded = true
-        case .malformed: return .clientMalformed
-        case .failed: return .storageFailed
-        case .appended, .nothing: break
-        }
-        if isOverLimit(route) { return .tooLarge }
-      }
-      switch upstream.socket.write(from: &upstream.output) {
-      case .complete:
-        if hasEnded { return .ended }
-        if let stop = await fetchMore(upstream, until: deadline) { return stop }
-      case .failed: return .answeredEarly
-      case .wouldBlock:
-        let stall = min(deadline, worker.loop.now.advanced(byMilliseconds: route.upstream.settings.responseTimeoutMilliseconds))
-        switch await worker.loop.wait(
-          for: .writable(upstream.socket), or: .readable(upstream.socket), or: .hangUp(connection.socket), until: stall)
-        {
-        case .ready(0): continue
-        case .ready(1): return .answeredEarly
-        case .ready: return .clientClosed
-        case .timedOut: return .upstreamTimedOut
-        }
+      let outcome: HeadOutcome =
+        upstream.input.isEmpty
+        ? .incomplete : upstream.input.withReadable { answer.parse($0, answering: head.method, limits: Self.answerHeadLimits) }
+      switch outcome {
+      case .complete(let byteCount):
+        upstream.input.consume(byteCount)
+        guard answer.isInterim else { return }
+        interimAnswers += 1
+        guard interimAnswers <= Self.interimAnswersMax else { throw .upstream(.invalid("too many interim answers")) }
+        try await relayInterim(answer)
+      case .refused(let refusal): throw .upstream(.invalid(refusal.detail))
+      case .incomplete:
+        guard try await send(&body, to: upstream, route, until: deadline, &answerDeadline) else { continue }
+        try read(upstream, hasBegun: !upstream.input.isEmpty || interimAnswers > 0)
       }
     }
   }
 
-  /// Reads more of the body from the client, watching for an answer that comes before it has ended. Nil to go on.
-  private func fetchMore(_ upstream: UpstreamConnection, until deadline: Instant) async -> Sending? {
-    if connection.body.hasEnded { return nil }
-    let silence = worker.loop.now.advanced(byMilliseconds: connection.listener.settings.bodyTimeoutMilliseconds)
-    switch await worker.loop.wait(for: .readable(connection.socket), or: .readable(upstream.socket), until: min(deadline, silence)) {
-    case .ready(0): break
-    case .ready: return .answeredEarly
-    case .timedOut: return deadline < silence ? .upstreamTimedOut : .clientTimedOut
+  /// A 100 is for whoever asked for it, which was the gate; others are for the client, if it knows them (RFC 9110 section 15.2).
+  private func relayInterim(_ answer: ResponseHead) async throws(ForwardFailure) {
+    guard answer.status != 100, head.version == .http11 else { return }
+    answer.writeInterim(to: &connection.output)
+    guard await connection.flush() else { throw .clientGone }
+  }
+
+  /// Sends what can be sent, then waits until that or the answer can go on; true when there is something of the answer to read.
+  /// `answerDeadline` is set once all was sent.
+  private func send(
+    _ body: inout OutgoingBody, to upstream: UpstreamConnection, _ route: ServedRoute, until deadline: Instant,
+    _ answerDeadline: inout Instant?
+  ) async throws(ForwardFailure) -> Bool {
+    let loop = worker.loop
+    let patience = loop.now.advanced(byMilliseconds: route.upstream.settings.responseTimeoutMilliseconds)
+    switch try body.advance(from: connection, to: upstream) {
+    case .moved:
+      await loop.giveWay()
+      return upstream.socket.hasSomethingToRead
+    case .sent, .refused:
+      let limit = answerDeadline ?? min(deadline, patience)
+      answerDeadline = limit
+      switch await loop.wait(for: .readable(upstream.socket), or: .hangUp(connection.socket), until: limit) {
+      case .ready(0): return true
+      case .ready: throw .clientGone
+      case .timedOut: throw .upstream(.timedOut)
+      }
+    case .needsUpstream:
+      let limit = min(deadline, patience)
+      switch await loop.wait(
+        for: .readable(upstream.socket), or: .writable(upstream.socket), or: .hangUp(connection.socket), until: limit)
+      {
+      case .ready(0): return true
+      case .ready(1): return false
+      case .ready: throw .clientGone
+      case .timedOut: throw .upstream(.timedOut)
+      }
+    case .needsClient:
+      let limit = min(deadline, loop.now.advanced(byMilliseconds: connection.listener.settings.bodyTimeoutMilliseconds))
+      switch await loop.wait(for: .readable(upstream.socket), or: .readable(connection.socket), until: limit) {
+      case .ready(0): return true
+      case .ready: return try readMoreOfBody()
+      case .timedOut: throw .bodyTimedOut
+      }
     }
+  }
+
+  /// Reads from the client; that tells nothing about the answer.
+  private func readMoreOfBody() throws(ForwardFailure) -> Bool {
     switch connection.socket.read(into: &connection.input) {
-    case .bytes, .wouldBlock: return nil
-    case .end, .failed: return .clientClosed
+    case .bytes, .wouldBlock: return false
+    case .end, .failed: throw .clientGone
     }
   }
 
-  /// `max_body` holds for streamed bodies too; a monitored route never answers for the gate.
-  private func isOverLimit(_ route: ServedRoute) -> Bool {
-    route.settings.policy.mode == .enforce && connection.bodyBytesTaken > route.settings.policy.bodyBytesMax
+  private func read(_ upstream: UpstreamConnection, hasBegun: Bool) throws(ForwardFailure) {
+    switch upstream.socket.read(into: &upstream.input) {
+    case .bytes, .wouldBlock: return
+    case .end, .failed: throw .upstream(hasBegun ? .brokenOff : .closedEarly)
+    }
   }
 
-  private func fail(_ failure: Sending) async -> Afterwards {
+  // MARK: Failing
+
+  /// Tells the client why its request has no answer of the upstream's.
+  func answer(_ failure: ForwardFailure) async -> Afterwards {
     switch failure {
-    case .clientMalformed: await refuse(.httpMalformed, "the chunked body is malformed", closes: true)
-    case .clientTimedOut: await refuse(.requestTimeout, "the body did not come in time", closes: true)
-    case .tooLarge: await refuse(.bodyTooLarge, "the body is longer than this route takes", closes: true)
-    case .storageFailed: await refuse(.internalError, "the stored body could not be read", closes: true)
-    case .upstreamTimedOut: await fail(UpstreamFailure.timedOut)
-    case .clientClosed, .ended, .answeredEarly: abandon()
+    case .clientGone: return abandon()
+    case .bodyMalformed: return await refuse(.httpMalformed, "the chunked body is malformed", closes: true)
+    case .bodyTimedOut: return await refuse(.requestTimeout, "the body did not come in time", closes: true)
+    case .bodyTooLarge: return await refuse(.bodyTooLarge, "the body is longer than this route takes", closes: true)
+    case .bodyUnreadable: return await refuse(.internalError, "the stored body could not be read", closes: true)
+    case .upstream(let failure):
+      record.upstreamFailure = failure.reason
+      record.upstreamNanoseconds = worker.loop.now.nanoseconds - sentAt.nanoseconds
+      if failure == .abandoned { return abandon() }
+      let isLate = failure.code == .upstreamTimeout
+      return await refuse(failure.code, isLate ? "the upstream did not answer in time" : "the upstream gave no valid answer")
     }
-  }
-
-  /// Tells the client that the upstream gave no answer.
-  func fail(_ failure: UpstreamFailure) async -> Afterwards {
-    record.upstreamFailure = failure.reason
-    if failure == .abandoned { return abandon() }
-    return await refuse(
-      failure.code, failure.code == .upstreamTimeout ? "the upstream did not answer in time" : "the upstream gave no valid answer")
   }
 }

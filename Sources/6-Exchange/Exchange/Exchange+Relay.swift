@@ -7,28 +7,19 @@ import Upstream
 
 /// From the answer's head to its last byte.
 extension Exchange {
-  /// Interim answers to one request; more are a flood.
-  static let interimAnswersMax = 16
-  static let answerHeadLimits = HeadLimits(headBytesMax: 64 << 10, startLineBytesMax: 8 << 10, fieldCountMax: 200)
-
-  /// Relays the upstream's answer, and decides what becomes of both connections.
+  /// Relays the answer whose head was received, and decides what becomes of both connections.
   func relayAnswer(
     of upstream: UpstreamConnection, _ route: ServedRoute, requestEnded: Bool, until deadline: Instant
   ) async -> Afterwards {
     let answer = upstream.answer
-    do throws(UpstreamFailure) {
-      try await readHead(of: upstream, into: answer, route, until: deadline)
-    } catch {
-      route.upstream.discard(upstream)
-      return await fail(error)
-    }
     let waited = worker.loop.now.nanoseconds - sentAt.nanoseconds
     record.upstreamNanoseconds = waited
     route.upstream.metrics.duration.observe(nanoseconds: waited)
     let framing = answer.framing
-    let form = form(of: answer, route, requestEnded: requestEnded)
+    let form = form(of: answer, route)
     let answerKeepsAlive = answer.keepsAlive
     record.status = answer.status
+    let bytesWrittenBefore = connection.bytesWritten
     answer.writeDownstream(to: &connection.output, form: form, changes: route.responseChanges, date: worker.date)
     connection.output.appendEndOfHead()
     let relayed = await relayBody(of: upstream, framing, as: form.framing, route, until: deadline)
@@ -36,14 +27,19 @@ extension Exchange {
       answerKeepsAlive: answerKeepsAlive, answerFraming: framing, answerEnded: relayed == .ended, requestEnded: requestEnded,
       surplusBytes: upstream.input.count)
     route.upstream.giveBack(upstream, isReusable: isReusable)
+    if case .brokenOff(let failure) = relayed, connection.bytesWritten == bytesWrittenBefore {
+      // The body is bad from its first bytes on, and nothing has left yet: there is still time to say so.
+      connection.output.removeAll()
+      return await self.answer(.upstream(failure))
+    }
     return afterwards(of: relayed, form)
   }
 
-  private func form(of answer: ResponseHead, _ route: ServedRoute, requestEnded: Bool) -> AnswerForm {
+  private func form(of answer: ResponseHead, _ route: ServedRoute) -> AnswerForm {
     let policy = route.settings.policy
     let framing = answer.framing(forClient: head.version)
     let keepsAlive = ConnectionReuse.ofClient(
-      requestKeepsAlive: head.keepsAlive, requestBodyEnded: requestEnded && connection.body.hasEnded, answerFraming: framing,
+      requestKeepsAlive: head.keepsAlive, requestBodyEnded: connection.body.hasEnded, answerFraming: framing,
       answerEnded: true, isDraining: worker.isDraining)
     return AnswerForm(
       version: head.version, framing: framing, closes: !keepsAlive, isPrivate: policy.mode == .enforce && policy.marksAnswersPrivate)
@@ -63,50 +59,6 @@ extension Exchange {
     }
   }
 
-  // MARK: The head
-
-  private func readHead(
-    of upstream: UpstreamConnection, into answer: ResponseHead, _ route: ServedRoute, until deadline: Instant
-  ) async throws(UpstreamFailure) {
-    let limit = min(deadline, worker.loop.now.advanced(byMilliseconds: route.upstream.settings.responseTimeoutMilliseconds))
-    var interimAnswers = 0
-    answer.reset()
-    while true {
-      let outcome: HeadOutcome =
-        upstream.input.isEmpty
-        ? .incomplete : upstream.input.withReadable { answer.parse($0, answering: head.method, limits: Self.answerHeadLimits) }
-      switch outcome {
-      case .complete(let byteCount):
-        upstream.input.consume(byteCount)
-        guard answer.isInterim else { return }
-        interimAnswers += 1
-        guard interimAnswers <= Self.interimAnswersMax else { throw .invalid("too many interim answers") }
-        try await relayInterim(answer)
-      case .refused(let refusal): throw .invalid(refusal.detail)
-      case .incomplete: try await readMore(of: upstream, until: limit, hasBegun: !upstream.input.isEmpty || interimAnswers > 0)
-      }
-    }
-  }
-
-  /// A 100 is for whoever asked for it, which was the gate; others are for the client, if it knows them (RFC 9110 section 15.2).
-  private func relayInterim(_ answer: ResponseHead) async throws(UpstreamFailure) {
-    guard answer.status != 100, head.version == .http11 else { return }
-    answer.writeInterim(to: &connection.output)
-    guard await connection.flush() else { throw .abandoned }
-  }
-
-  private func readMore(of upstream: UpstreamConnection, until deadline: Instant, hasBegun: Bool) async throws(UpstreamFailure) {
-    switch await worker.loop.wait(for: .readable(upstream.socket), or: .hangUp(connection.socket), until: deadline) {
-    case .ready(0): break
-    case .ready: throw .abandoned
-    case .timedOut: throw .timedOut
-    }
-    switch upstream.socket.read(into: &upstream.input) {
-    case .bytes, .wouldBlock: return
-    case .end, .failed: throw hasBegun ? .brokenOff : .closedEarly
-    }
-  }
-
   // MARK: The body
 
   enum Relayed: Equatable {
@@ -122,8 +74,11 @@ extension Exchange {
     var decoder = BodyDecoder(framing, limits: Self.answerHeadLimits)
     while true {
       if let fault = move(&decoder, from: upstream, as: clientFraming) { return .brokenOff(.invalid("\(fault)")) }
-      guard await connection.flush() else { return .clientGone }
+      guard await connection.flush(until: deadline) else {
+        return deadline <= worker.loop.now ? .brokenOff(.timedOut) : .clientGone
+      }
       if decoder.hasEnded { return .ended }
+      await worker.loop.giveWay()
       let silence = worker.loop.now.advanced(byMilliseconds: route.upstream.settings.idleTimeoutMilliseconds)
       switch await worker.loop.wait(for: .readable(upstream.socket), or: .hangUp(connection.socket), until: min(deadline, silence)) {
       case .ready(0): break
@@ -136,7 +91,7 @@ extension Exchange {
       case .end:
         guard case .end = decoder.atEndOfInput() else { return .brokenOff(.brokenOff) }
         if clientFraming == .chunked { ChunkedEncoder.appendEnd(to: &connection.output) }
-        return await connection.flush() ? .ended : .clientGone
+        return await connection.flush(until: deadline) ? .ended : .clientGone
       }
     }
   }

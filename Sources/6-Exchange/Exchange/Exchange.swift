@@ -53,7 +53,9 @@ final class Exchange {
       }
       finish()
       switch afterwards {
-      case .keepAlive: continue
+      case .keepAlive:
+        // A client whose requests are here already could keep the loop to itself.
+        if !connection.input.isEmpty || connection.socket.hasSomethingToRead { await worker.loop.giveWay() }
       case .linger: return await connection.closeLingering()
       case .close: return connection.socket.close()
       }
@@ -132,10 +134,9 @@ final class Exchange {
     let spool = BodySpool(bytesMax: policy.bodyBytesMax, memoryBytesMax: policy.bodyMemoryBytes, folder: worker.site.temporaryFolder)
     let evidence: BodyEvidence
     switch await read(into: spool) {
-    case .ended: evidence = .read(ReadBody(byteCount: spool.byteCount, digest: spool.digest()))
-    case .paused:
-      guard !spool.hasFailed else { return await refuse(.overloaded, "the body could not be stored", closes: true) }
-      evidence = .tooLarge
+    case .ended where spool.byteCount <= policy.bodyBytesMax && !spool.hasFailed:
+      evidence = .read(ReadBody(byteCount: spool.byteCount, digest: spool.digest()))
+    case .ended, .paused: evidence = spool.hasFailed ? .notStored : .tooLarge
     case .malformed: return await refuse(.httpMalformed, "the chunked body is malformed", closes: true)
     case .timedOut: return await refuse(.requestTimeout, "the body did not come in time", closes: true)
     case .closed: return abandon()

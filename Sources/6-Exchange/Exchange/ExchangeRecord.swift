@@ -18,6 +18,8 @@ struct ExchangeRecord {
   var decision: Decision?
   /// Why the gate answered itself, for the log.
   var code: ProblemCode?
+  /// What lies behind the code: what the client was told, or the reason that it was not told.
+  var detail: String?
   /// What went wrong with the upstream.
   var upstreamFailure: String?
   var server: String?

@@ -10,6 +10,7 @@ public actor Worker {
   static let acceptPauseMilliseconds = 100
   static let sweepMilliseconds = 1_000
   static let logFlushMilliseconds = 200
+  static let cutOffMilliseconds = 100
 
   /// The loop, which is the worker's executor.
   public nonisolated let loop: EventLoop
@@ -26,6 +27,7 @@ public actor Worker {
   private var store: (any Store)?
   private var acceptors: [Acceptor] = []
   private var connections: [ObjectIdentifier: DownstreamConnection] = [:]
+  private var isStopped = false
 
   /// A worker that does not serve yet; its loop runs from now on. `makeStore` is called on the loop.
   public init(number: Int, site: Site, services: WorkerServices, makeStore: @escaping @Sendable (EventLoop) -> any Store) {
@@ -116,11 +118,11 @@ public actor Worker {
 
   private func runStore() async { await store?.run() }
 
-  /// Sweeps pools and hands log lines over, as long as the worker lives.
+  /// Sweeps pools and hands log lines over, until the worker has drained.
   private func tick() async {
     guard let context else { return }
     var nextSweep = loop.now
-    while true {
+    while !isStopped {
       await loop.sleep(until: loop.now.advanced(byMilliseconds: Self.logFlushMilliseconds))
       context.accessLog.flush()
       if loop.now >= nextSweep {
@@ -141,17 +143,26 @@ public actor Worker {
       while acceptor.isOpen, case .connection(let socket) = acceptor.accept() { serve(socket, listener, context) }
       acceptor.close()
     }
-    for connection in connections.values where connection.isIdle { connection.socket.close() }
+    closeIdle()
   }
 
-  /// Waits until every exchange has ended, or the deadline; what is left then is closed. Log lines are handed over.
+  /// Waits until every exchange has ended, or the deadline; what is left then is closed. Log lines are handed over. The end of the worker.
   public func drain(until deadline: Instant) async {
     while !connections.isEmpty && loop.now < deadline {
-      for connection in connections.values where connection.isIdle { connection.socket.close() }
+      closeIdle()
       await loop.sleep(until: loop.now.advanced(byMilliseconds: 10))
     }
     for connection in connections.values { connection.socket.close() }
+    // Those that were cut off have their log lines too; only who waits for something else than its client does not notice at once.
+    let lastMoment = loop.now.advanced(byMilliseconds: Self.cutOffMilliseconds)
+    while !connections.isEmpty && loop.now < lastMoment { await loop.sleep(until: loop.now.advanced(byMilliseconds: 1)) }
+    isStopped = true
+    for upstream in context?.upstreams ?? [] { upstream.closeIdle() }
     context?.accessLog.flush()
     store?.stop()
+  }
+
+  private func closeIdle() {
+    for connection in connections.values where connection.mayBeClosed { connection.socket.close() }
   }
 }

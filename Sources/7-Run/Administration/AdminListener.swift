@@ -10,6 +10,8 @@ public import Telemetry
 public actor AdminListener {
   static let connectionsMax = 64
   static let idleMilliseconds = 10_000
+  static let lingerMilliseconds = 1_000
+  static let lingerBytesMax = 64 << 10
   static let headLimits = HeadLimits(headBytesMax: 8 << 10, startLineBytesMax: 2 << 10, fieldCountMax: 50)
 
   /// The loop, which is the actor's executor.
@@ -55,7 +57,8 @@ public actor AdminListener {
         let identifier = ObjectIdentifier(connection)
         sockets[identifier] = connection
         Task(executorPreference: loop) { await self.serve(identifier) }
-      case .wouldBlock, .lost: continue
+      case .wouldBlock: continue
+      case .lost: await loop.yield()
       case .exhausted: await loop.sleep(until: loop.now.advanced(byMilliseconds: 100))
       }
     }
@@ -66,7 +69,7 @@ public actor AdminListener {
     var input = ByteQueue()
     let head = RequestHead()
     while await answerNext(socket, &input, head) {}
-    socket.close()
+    await socket.closeLingering(bytesMax: Self.lingerBytesMax, until: loop.now.advanced(byMilliseconds: Self.lingerMilliseconds))
     sockets[identifier] = nil
   }
 
