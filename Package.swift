@@ -41,7 +41,10 @@ func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 
 let package = Package(
   name: "AttestGate",
-  products: [.executable(name: "attestgate", targets: ["attestgate"])],
+  products: [
+    .executable(name: "attestgate", targets: ["attestgate"]),
+    .executable(name: "attestgate-load", targets: ["loadgenerator"]),
+  ],
   targets: [
     foreign("CLinux"), foreign("COpenSSL"), foreign("CHiredis"), foreign("CYAML"),
 
@@ -76,6 +79,10 @@ let package = Package(
         "Configuration", "Administration", "SimulatedDevice", "CHiredis", "CLinux",
       ],
       path: "Sources/7-Run/attestgate", swiftSettings: settings),
+
+    .executableTarget(
+      name: "loadgenerator", dependencies: ["Bytes", "EventLoop", "HTTP", "Cryptography", "AppAttest", "SimulatedDevice", "CLinux"],
+      path: "Sources/7-Run/loadgenerator", swiftSettings: settings),
 
     .target(name: "Fixtures", path: "Tests/Fixtures", swiftSettings: testSettings),
     .testTarget(
