@@ -1,0 +1,45 @@
+"""The command line of scripts/bench."""
+
+import argparse
+import os
+import sys
+
+from . import gatedroute, openroute, profile
+from .measuring import table
+from .servers import Servers
+
+
+def progress(text):
+    print(f"bench: {text}", file=sys.stderr, flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="scripts/bench", description="CPU time a request of the gate beside nginx, in paired rounds.")
+    parser.add_argument("--rounds", type=int, default=10, metavar="N", help="rounds of each scenario (10)")
+    parser.add_argument("--seconds", type=int, default=2, metavar="N", help="length of a round (2)")
+    parser.add_argument("--only", choices=["open", "gated"], help="one of the two tables' halves")
+    parser.add_argument("--profile", choices=["open", "gated"], help="profiles the gate instead")
+    parser.add_argument("--into", default=".bench", metavar="DIR", help="where profiles go (.bench)")
+    arguments = parser.parse_args()
+    if len(os.sched_getaffinity(0)) < 2:
+        raise SystemExit("bench: two CPUs are needed, one for the proxy alone")
+    servers = Servers(os.environ["BENCH_BINARIES"])
+    try:
+        if arguments.profile:
+            profile.run(servers, arguments.profile, arguments.into, progress)
+            return
+        comparisons = []
+        if arguments.only != "gated":
+            comparisons += openroute.measure(servers, arguments.rounds, arguments.seconds, progress)
+        if arguments.only != "open":
+            comparisons += gatedroute.measure(servers, arguments.rounds, arguments.seconds, progress)
+        print(table(comparisons))
+    finally:
+        servers.close()
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit(130)
