@@ -98,6 +98,7 @@ let package = Package(
     tests("Telemetry", []),
     tests("Cryptography", ["Bytes", "COpenSSL"]),
     tests("Routing", ["Bytes"]),
+    tests("Upstream", ["Fixtures", "Bytes", "EventLoop", "Telemetry", "Gate"]),
     tests("SimulatedDevice", ["Bytes", "Fixtures", "Cryptography", "AppAttest"]),
     tests("Configuration", ["Fixtures", "Routing", "Cryptography", "AppAttest", "Store", "Gate", "Upstream", "Exchange"]),
   ]

@@ -10,6 +10,7 @@ actor LoopActor {
   nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
 
   var kept: Socket?
+  var otherHasRun = false
 
   init(_ loop: EventLoop) { self.loop = loop }
 

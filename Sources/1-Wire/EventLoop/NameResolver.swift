@@ -24,16 +24,20 @@ public final class NameResolver: Sendable {
 
   private let thread = BackgroundThread(name: "resolver", queueMax: 256)
   private let entries = Mutex<[Name: Entry]>([:])
+  private let lookUp: @Sendable (_ host: String, _ port: UInt16) -> [SocketAddress]
 
-  /// A resolver with its thread.
-  public init() {}
+  /// A resolver with its thread, which asks the system.
+  public convenience init() { self.init(lookUp: Self.askSystem) }
+
+  /// A resolver with its thread, which asks `lookUp`.
+  init(lookUp: @escaping @Sendable (_ host: String, _ port: UInt16) -> [SocketAddress]) { self.lookUp = lookUp }
 
   /// Every TCP address of `host`, in the system's order; empty when there is none. A numeric address needs no look-up.
   ///
   /// Waits for as long as the system does. Nothing is remembered.
   public func resolve(host: String, port: UInt16) async -> [SocketAddress] {
     if let address = SocketAddress(host: host, port: port) { return [address] }
-    return await thread.run { Self.lookUp(host: host, port: port) } ?? []
+    return await thread.run { self.lookUp(host, port) } ?? []
   }
 
   /// As ``resolve(host:port:)``, but remembered for half a minute, and waited for until `deadline` at the latest.
@@ -48,7 +52,7 @@ public final class NameResolver: Sendable {
       var entry = entries[name] ?? Entry()
       let now = Instant.now
       if entry.freshUntil <= now && !entry.isUnderWay {
-        entry.isUnderWay = thread.start { self.finish(name, Self.lookUp(host: host, port: port)) }
+        entry.isUnderWay = thread.start { self.finish(name, self.lookUp(host, port)) }
       }
       let isTooOld = entry.addresses.isEmpty || entry.freshUntil.advanced(byMilliseconds: Self.staleMilliseconds) <= now
       let waits = isTooOld && entry.isUnderWay
@@ -81,7 +85,7 @@ public final class NameResolver: Sendable {
     for waiter in waiting { waiter.wake() }
   }
 
-  private static func lookUp(host: String, port: UInt16) -> [SocketAddress] {
+  private static func askSystem(host: String, port: UInt16) -> [SocketAddress] {
     var hints = unsafe addrinfo()
     unsafe hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
     unsafe hints.ai_flags = AI_ADDRCONFIG | AI_NUMERICSERV

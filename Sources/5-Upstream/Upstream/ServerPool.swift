@@ -6,7 +6,7 @@ import Telemetry
 /// One server of an upstream, as one worker knows it: its idle connections, and whether it failed lately.
 final class ServerPool {
   /// How long a server that could not be reached is passed over.
-  static let failurePauseMilliseconds = 10_000
+  var failurePauseMilliseconds = 10_000
 
   let name: String
   private let server: UpstreamSettings.Server
@@ -95,7 +95,7 @@ final class ServerPool {
     // EMFILE, ENFILE, ENOBUFS, ENOMEM: our own shortage says nothing about the server.
     if case .failed(let error) = failure, [24, 23, 105, 12].contains(error) { return }
     hasFailed = true
-    failedUntil = loop.now.advanced(byMilliseconds: Self.failurePauseMilliseconds)
+    failedUntil = loop.now.advanced(byMilliseconds: failurePauseMilliseconds)
     resolver.distrust(host: server.host, port: server.port)
   }
 
