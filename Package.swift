@@ -98,6 +98,12 @@ let package = Package(
     tests("Telemetry", []),
     tests("Cryptography", ["Bytes", "COpenSSL"]),
     tests("Routing", ["Bytes"]),
+    tests(
+      "Exchange",
+      [
+        "Fixtures", "Bytes", "EventLoop", "Telemetry", "HTTP", "Routing", "Cryptography", "AppAttest", "Store", "Gate", "Upstream",
+        "SimulatedDevice",
+      ]),
     tests("Upstream", ["Fixtures", "Bytes", "EventLoop", "Telemetry", "Gate"]),
     tests("SimulatedDevice", ["Bytes", "Fixtures", "Cryptography", "AppAttest"]),
     tests("Configuration", ["Fixtures", "Routing", "Cryptography", "AppAttest", "Store", "Gate", "Upstream", "Exchange"]),
