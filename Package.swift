@@ -98,6 +98,7 @@ let package = Package(
     tests("Telemetry", []),
     tests("Cryptography", ["Bytes", "COpenSSL"]),
     tests("Routing", ["Bytes"]),
+    tests("Administration", ["Fixtures", "Bytes", "EventLoop", "Telemetry", "Store", "Gate", "Exchange"]),
     tests(
       "Exchange",
       [
