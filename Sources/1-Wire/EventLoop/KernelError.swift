@@ -4,4 +4,7 @@ import CLinux
 public enum KernelError {
   /// What `errno` stands for, such as `Address already in use`.
   public static func text(_ number: Int32) -> String { unsafe String(cString: strerror(number)) }
+
+  /// Whether `errno` says that this process or this machine has no descriptors or no memory left, which is nobody else's fault.
+  public static func isShortage(_ number: Int32) -> Bool { [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(number) }
 }

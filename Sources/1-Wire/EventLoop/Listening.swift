@@ -80,6 +80,16 @@ public final class Acceptor: WaitSource {
     endAllWaits()
   }
 
+  /// Whether so many descriptors are in use that no more connections should be taken: work that has begun needs the rest.
+  public private(set) var isShortOfDescriptors = false
+
+  /// Looks again whether descriptors have come free.
+  public func checkDescriptors() {
+    let probe = dup(listener.descriptor)
+    isShortOfDescriptors = probe < 0 || probe >= DescriptorLimit.acceptMax
+    if probe >= 0 { _ = CLinux.close(probe) }
+  }
+
   /// Takes the next connection.
   public func accept() -> sending AcceptOutcome {
     var storage = sockaddr_storage()
@@ -94,6 +104,7 @@ public final class Acceptor: WaitSource {
       default: return .lost
       }
     }
+    if descriptor >= DescriptorLimit.acceptMax { isShortOfDescriptors = true }
     let peer = SocketAddress(storage) ?? listener.address
     if peer.domain != AF_UNIX { _ = clinux_set_option(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1) }
     guard let socket = Socket(descriptor: descriptor, peer: peer, loop: loop, isConnected: true) else { return .exhausted(ENOMEM) }

@@ -57,7 +57,8 @@ extension Admission {
     let key = request.key
     let counter = request.assertion.counter
     guard request.assertion.keyIdentifier == key.identifier else { return .refused(.keyUnknown) }
-    let commit = Commit(key: key.identifier, counter: counter, rule: policy.counter, challenge: request.challenge, seenAt: seenAt)
+    let commit = Commit(
+      key: key.identifier, counter: counter, rule: policy.counter, challenge: request.challenge, rate: policy.keyRate, seenAt: seenAt)
     let outcome = try await trace.store.commit(commit)
     guard case .accepted(let previousCounter) = outcome else { return .refused(outcome) }
     var decision = Decision(mode: policy.mode, outcome: .verified)

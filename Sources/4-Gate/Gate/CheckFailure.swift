@@ -15,6 +15,8 @@ struct CheckFailure: Error, Equatable {
   var isOutcomeUnknown = false
   /// Which of the two kinds of `counter_replayed`.
   var replay: CounterReplay?
+  /// When the request may be repeated.
+  var retryAfterSeconds: Int?
 
   init(_ code: ProblemCode, _ detail: String) {
     self.code = code
@@ -31,6 +33,12 @@ struct CheckFailure: Error, Equatable {
   init(enrolment failure: StoreFailure) {
     self.init(.storeUnavailable, "The key could not be enrolled now.")
     storeFailure = failure.reason
+  }
+
+  /// The gate verifies only so many attestations in a time.
+  init(enrolmentAfter nanoseconds: UInt64) {
+    self.init(.rateLimited, "Too many keys are being enrolled; nothing of the request was used up.")
+    retryAfterSeconds = Int(nanoseconds / 1_000_000_000) + 1
   }
 
   /// The store did not accept the request, or did not say whether it did.
@@ -51,6 +59,9 @@ struct CheckFailure: Error, Equatable {
     case .alreadyAccepted: self.init(.assertionAlreadyAccepted, "This very request was accepted and forwarded before.")
     case .counterRepeated: self.init(.repeated)
     case .counterOutOfOrder: self.init(.outOfOrder)
+    case .rateLimited(let milliseconds):
+      self.init(.rateLimited, "This key comes too often; nothing of the request was used up, and it may be repeated as it is.")
+      retryAfterSeconds = milliseconds / 1_000 + 1
     }
   }
 

@@ -25,7 +25,10 @@ public final class EnrolmentEndpoint {
   }
 
   /// Answers one request, whose body was read whole.
-  public func enroll(body: [UInt8]) async -> EndpointAnswer {
+  ///
+  /// `wait` is asked once all that is cheap was checked, before the attestation is verified: how many nanoseconds the client must wait
+  /// before the gate verifies another one; nil when it may now.
+  public func enroll(body: [UInt8], wait: () -> UInt64? = { nil }) async -> EndpointAnswer {
     do throws(CheckFailure) {
       // Step 1: what was sent.
       let request = try EnrolmentRequest(body)
@@ -40,6 +43,7 @@ public final class EnrolmentEndpoint {
         throw CheckFailure.challengeUsed
       }
       // Step 4: Apple's steps.
+      if let nanoseconds = wait() { throw CheckFailure(enrolmentAfter: nanoseconds) }
       let verified = try await verify(request)
       // Step 5: written, unless 2 or 3 changed meanwhile.
       let fingerprint = SHA256.digest(request.attestation.span, request.challenge.span)
@@ -48,6 +52,7 @@ public final class EnrolmentEndpoint {
     } catch {
       var refusal = Refusal(code: error.code, detail: error.detail, place: .endpoint)
       refusal.reason = error.storeFailure ?? error.reason
+      refusal.knownWaitSeconds = error.retryAfterSeconds
       return .refused(refusal)
     }
   }

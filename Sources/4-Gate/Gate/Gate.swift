@@ -130,6 +130,7 @@ public final class Gate {
     if let admission = Admission.monitored(failure, under: policy, trace) { return .admit(admission) }
     var refusal = Refusal(code: failure.code, detail: failure.detail, place: .route)
     refusal.decision = Decision(failure, .refused, policy.mode, trace)
+    refusal.knownWaitSeconds = failure.retryAfterSeconds
     if refusal.status == 401 {
       // So that the client can sign again without another round trip.
       refusal.challenge = store.issueChallenge(

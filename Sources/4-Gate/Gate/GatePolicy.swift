@@ -73,6 +73,8 @@ public struct GatePolicy: Sendable {
   public var requiresKeyID = false
   /// How counters are accepted (`counter`).
   public var counter: CounterRule = .strict
+  /// How often one verified key may pass (`rate.key` of the route); nil for as often as it likes.
+  public var keyRate: KeyRate?
   /// In bytes.
   public var bodyBytesMax = 1 << 20
   /// Beyond this many bytes a body goes to a temporary file.

@@ -39,10 +39,13 @@ public struct Refusal: Sendable, Equatable {
   /// For clients that should come back, in seconds.
   public var retryAfterSeconds: Int? {
     switch code {
-    case .storeUnavailable, .overloaded, .rateLimited: 1
+    case .storeUnavailable, .overloaded, .rateLimited: knownWaitSeconds ?? 1
     default: nil
     }
   }
+
+  /// When the request will be taken, where that is known.
+  var knownWaitSeconds: Int?
 
   /// The answer's body and fields (wire.md, "What the client sees when rejected").
   public func document(requestID: [UInt8]) -> ProblemDocument {

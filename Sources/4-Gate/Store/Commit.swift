@@ -10,15 +10,18 @@ public struct Commit: Sendable {
   public var rule: CounterRule
   /// The challenge that it uses up; nil for `client_data: body`.
   public var challenge: ChallengeMark?
+  /// How often this key may pass this route; nil for as often as it likes.
+  public var rate: KeyRate?
   /// Seconds since 1970.
   public var seenAt: Int
 
   /// A step to be judged.
-  public init(key: KeyIdentifier, counter: UInt32, rule: CounterRule, challenge: ChallengeMark?, seenAt: Int) {
+  public init(key: KeyIdentifier, counter: UInt32, rule: CounterRule, challenge: ChallengeMark?, rate: KeyRate? = nil, seenAt: Int) {
     self.key = key
     self.counter = counter
     self.rule = rule
     self.challenge = challenge
+    self.rate = rate
     self.seenAt = seenAt
   }
 }
@@ -39,4 +42,6 @@ public enum CommitOutcome: Sendable, Equatable {
   case counterRepeated
   /// The counter is below what the rule still accepts.
   case counterOutOfOrder
+  /// All else would be accepted, but the key comes too often; it may come again after so many milliseconds.
+  case rateLimited(milliseconds: Int)
 }

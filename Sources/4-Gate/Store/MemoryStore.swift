@@ -17,7 +17,7 @@ public actor MemoryStore {
     var fingerprint: SHA256Digest
   }
 
-  /// Marks that have expired are dropped so often, when another is written.
+  /// Marks that have expired and buckets that are full are dropped so often, when another is written.
   private static let sweepSeconds = 60
 
   /// One secret for the life of the process: it never leaves it.
@@ -26,6 +26,14 @@ public actor MemoryStore {
   private var entries: [KeyIdentifier: Entry] = [:]
   private var marks: [SHA256Digest: Mark] = [:]
   private var nextSweep = Int.min
+  private var buckets: [BucketName: TokenBucket] = [:]
+  private var nextBucketSweep = Instant(nanoseconds: 0)
+
+  /// One key's bucket for one route.
+  private struct BucketName: Hashable {
+    var key: KeyIdentifier
+    var scope: SHA256Digest
+  }
 
   /// An empty store, with a run of its own.
   public init() {
@@ -71,11 +79,22 @@ public actor MemoryStore {
     case .outOfOrder: return .counterOutOfOrder
     case .accepted: break
     }
+    if let rate = commit.rate, let wait = take(rate, of: commit.key) { return .rateLimited(milliseconds: Int(wait / 1_000_000) + 1) }
     if let challenge = commit.challenge { write(challenge, at: commit.seenAt) }
     entry.record.counter = entry.window.highest
     entry.record.seenAt = commit.seenAt
     entries[commit.key] = entry
     return .accepted(previousCounter: previous)
+  }
+
+  /// Takes one from a key's bucket, or says how many nanoseconds to wait.
+  private func take(_ rate: KeyRate, of key: KeyIdentifier) -> UInt64? {
+    let now = Instant.now
+    if now >= nextBucketSweep {
+      buckets = buckets.filter { $0.value.fullAt > now }
+      nextBucketSweep = now.advanced(byMilliseconds: Self.sweepSeconds * 1_000)
+    }
+    return buckets[BucketName(key: key, scope: rate.scope), default: TokenBucket()].take(rate.rate, now: now)
   }
 
   func setActive(_ active: Bool, key: KeyIdentifier) -> Bool {

@@ -92,8 +92,8 @@ final class ServerPool {
 
   private func noteFailure(_ failure: SocketFailure) {
     metrics.connectFailures.add()
-    // EMFILE, ENFILE, ENOBUFS, ENOMEM: our own shortage says nothing about the server.
-    if case .failed(let error) = failure, [24, 23, 105, 12].contains(error) { return }
+    // Our own shortage says nothing about the server.
+    if case .failed(let error) = failure, KernelError.isShortage(error) { return }
     hasFailed = true
     failedUntil = loop.now.advanced(byMilliseconds: failurePauseMilliseconds)
     resolver.distrust(host: server.host, port: server.port)

@@ -81,6 +81,17 @@ extension ByteQueue {
     endWord()
   }
 
+  /// The key of a bucket: `<prefix>rate:{<identifier>}:<first 9 bytes of the scope>`.
+  mutating func append(bucketOf identifier: KeyIdentifier, scope: SHA256Digest, prefix: [UInt8]) {
+    append(wordOf: prefix.count + 6 + 43 + 2 + 12)
+    append(prefix)
+    append("rate:{")
+    append(base64URL: identifier.digest, first: SHA256Digest.byteCount)
+    append("}:")
+    append(base64URL: scope, first: 9)
+    endWord()
+  }
+
   /// base64url without padding of the first `count` bytes of a digest.
   private mutating func append(base64URL digest: SHA256Digest, first count: Int) {
     var accumulator: UInt32 = 0

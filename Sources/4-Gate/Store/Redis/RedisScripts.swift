@@ -1,9 +1,11 @@
 /// The atomic steps as Lua (store.md). Each judges everything first and writes last, so that a refusal changes nothing; a record that is
 /// not as the gate wrote it is an error reply, and the gate fails closed.
 enum RedisScripts {
-  /// KEYS: key record, mark (only with a challenge).
+  /// KEYS: key record, mark (only with a challenge), bucket (only with a rate).
   /// ARGV: counter, window (0 = strict), seconds since 1970, and with a challenge: fingerprint, the mark's lifetime in seconds.
-  /// Returns the highest counter before (0 or more) when accepted, else a ``CommitRefusal``.
+  /// With a rate also: microseconds from one time to the next, how many at once; the two of a challenge are empty then if there is none.
+  /// Returns the highest counter before (0 or more) when accepted, else a negative number: the reason, or from -1000 on, for a key that
+  /// comes too often, how many milliseconds it should wait.
   ///
   /// The bitmap is ``CounterWindow``'s: 129 blocks of 8 counters, a ring.
   static let commit: StaticString = """
@@ -13,8 +15,13 @@ enum RedisScripts {
       return redis.error_reply('ERR attestgate: a key record without status')
     end
     if record[1] ~= 'active' then return -2 end
-    if KEYS[2] then
-      local mark = redis.call('GET', KEYS[2])
+    local challenge, bucket = KEYS[2], nil
+    if ARGV[6] then
+      bucket = KEYS[#KEYS]
+      if ARGV[4] == '' then challenge = nil end
+    end
+    if challenge then
+      local mark = redis.call('GET', challenge)
       if mark then
         if mark == ARGV[4] then return -4 end
         return -3
@@ -47,7 +54,17 @@ enum RedisScripts {
       if highest - counter >= window then return -6 end
     end
     map = string.sub(map, 1, place - 1) .. string.char(bits + bit) .. string.sub(map, place + 1)
-    if KEYS[2] then redis.call('SET', KEYS[2], ARGV[4], 'EX', ARGV[5]) end
+    if bucket then
+      local time, full, interval = redis.call('TIME'), tonumber(redis.call('GET', bucket) or '0'), tonumber(ARGV[6])
+      if not full then return redis.error_reply('ERR attestgate: a damaged rate bucket') end
+      local now, burst = time[1] * 1000000 + time[2], tonumber(ARGV[7])
+      full = math.min(math.max(full, now), now + interval * burst)
+      local wait = full - now - interval * (burst - 1)
+      if wait > 0 then return -1000 - math.ceil(wait / 1000) end
+      full = full + interval
+      redis.call('SET', bucket, string.format('%.0f', full), 'PX', string.format('%.0f', math.ceil((full - now) / 1000)))
+    end
+    if challenge then redis.call('SET', challenge, ARGV[4], 'EX', ARGV[5]) end
     redis.call('HSET', KEYS[1], 'ctr', string.format('%.0f', math.max(counter, highest)), 'win', map, 'seen_at', ARGV[3])
     return highest
     """

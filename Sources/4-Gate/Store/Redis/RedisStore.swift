@@ -137,18 +137,14 @@ public final class RedisStore: Store {
     try await timed(.commit) { () async throws(StoreFailure) in
       let session = try client.session()
       if let challenge = commit.challenge { try demand(challenge.runTag, session) }
-      let words = commit.challenge == nil ? 5 : 8
-      let reply = try await run(.commit, words: words, on: session, until: deadline) { output in
-        output.append(word: commit.challenge == nil ? 1 : 2)
+      let keys = 1 + (commit.challenge == nil ? 0 : 1) + (commit.rate == nil ? 0 : 1)
+      let arguments = commit.rate != nil ? 7 : commit.challenge != nil ? 5 : 3
+      let reply = try await run(.commit, words: 1 + keys + arguments, on: session, until: deadline) { output in
+        output.append(word: keys)
         output.append(keyOf: commit.key, prefix: session.prefix)
         if let challenge = commit.challenge { output.append(markOf: challenge.challenge, prefix: session.prefix) }
-        output.append(word: Int(commit.counter))
-        output.append(word: commit.rule.width)
-        output.append(word: commit.seenAt)
-        if let challenge = commit.challenge {
-          output.append(word: challenge.fingerprint, first: ChallengeMark.fingerprintByteCount)
-          output.append(word: challenge.lifetimeSeconds(at: commit.seenAt))
-        }
+        if let rate = commit.rate { output.append(bucketOf: commit.key, scope: rate.scope, prefix: session.prefix) }
+        Self.append(argumentsOf: commit, to: &output)
       }
       switch reply {
       case .integer(-1): return .keyUnknown
@@ -157,12 +153,31 @@ public final class RedisStore: Store {
       case .integer(-4): return .alreadyAccepted
       case .integer(-5): return .counterRepeated
       case .integer(-6): return .counterOutOfOrder
+      case .integer(let code) where code < -1_000: return .rateLimited(milliseconds: Int(clamping: -1_000 - code))
       case .integer(let previous):
         guard let previousCounter = UInt32(exactly: previous) else { throw unexpected("commit", reply) }
         return .accepted(previousCounter: previousCounter)
       default: throw unexpected("commit", reply)
       }
     }
+  }
+}
+
+extension RedisStore {
+  private static func append(argumentsOf commit: Commit, to output: inout ByteQueue) {
+    output.append(word: Int(commit.counter))
+    output.append(word: commit.rule.width)
+    output.append(word: commit.seenAt)
+    if let challenge = commit.challenge {
+      output.append(word: challenge.fingerprint, first: ChallengeMark.fingerprintByteCount)
+      output.append(word: challenge.lifetimeSeconds(at: commit.seenAt))
+    } else if commit.rate != nil {
+      output.append(word: "" as StaticString)
+      output.append(word: "" as StaticString)
+    }
+    guard let rate = commit.rate else { return }
+    output.append(word: rate.intervalMicroseconds)
+    output.append(word: rate.rate.burst)
   }
 }
 
