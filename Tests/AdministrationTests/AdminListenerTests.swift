@@ -15,10 +15,10 @@ import Testing
     _ body: (_ admin: AdminListener, _ port: UInt16, _ worker: Worker) async throws -> Void
   ) async throws {
     let log = try LogWriter(.off)
+    let site = Site(listeners: [], routes: [], upstreams: [], gate: GateSettings(apps: []))
     let services = WorkerServices(
       resolver: NameResolver(), verifier: BackgroundThread(name: "verifier", queueMax: 1), accessLog: log,
-      diagnostics: Diagnostics(log))
-    let site = Site(listeners: [], routes: [], upstreams: [], gate: GateSettings(apps: []))
+      diagnostics: Diagnostics(log), limits: SharedLimits(site))
     let worker = Worker(number: 0, site: site, services: services) { _ in MemoryStoreClient(MemoryStore()) }
     await worker.start([])
     let process = MetricRegistry()

@@ -19,7 +19,7 @@ import Testing
     ("<<: {}", "5:1: <<: merge keys are not understood; write the keys out, or use an alias for a whole value"),
     (
       "listeners: [{bind: 127.0.0.1:1, tls: {}}]",
-      "5:33: listeners[0].tls: unknown key; known here: bind, underscore_headers, head_timeout, body_timeout, idle_timeout, write_timeout, limits"
+      "5:33: listeners[0].tls: unknown key; known here: bind, underscore_headers, head_timeout, body_timeout, body_min_rate, idle_timeout, write_timeout, limits"
     ),
     ("workers: 1\nworkers: 2", "6:1: workers: repeated key; it is first set in line 5"),
     ("routes: [{pth: /a, upstream: orders}]", "4:11: routes[0].pth: unknown key; did you mean \"path\"?"),

@@ -28,6 +28,8 @@ public final class UpstreamConnection {
 
   let server: ServerPool
   var idleSince = Instant.never
+  /// The place of the request that it serves, where the upstream has only so many.
+  var slot: RequestSlot?
 
   init(socket: Socket, server: ServerPool) {
     self.socket = socket

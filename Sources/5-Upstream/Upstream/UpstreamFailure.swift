@@ -3,6 +3,8 @@ public import HTTP
 
 /// Why an upstream gave no answer that could be passed on.
 public enum UpstreamFailure: Error, Sendable, Equatable {
+  /// As many requests are under way as may be, and no place came free in time: nothing was sent.
+  case overloaded
   /// No server took a connection, the last one for this reason: nothing was sent.
   case unreachable(SocketFailure)
   /// The server took the request and closed, or failed, before a byte of its answer came.
@@ -19,6 +21,8 @@ public enum UpstreamFailure: Error, Sendable, Equatable {
   /// What the client is told.
   public var code: ProblemCode {
     switch self {
+    case .overloaded: .overloaded
+    case .unreachable(.failed(let error)) where KernelError.isShortage(error): .overloaded
     case .unreachable, .closedEarly, .brokenOff, .abandoned: .upstreamUnreachable
     case .timedOut: .upstreamTimeout
     case .invalid: .upstreamInvalid
@@ -28,6 +32,7 @@ public enum UpstreamFailure: Error, Sendable, Equatable {
   /// What the log is told.
   public var reason: String {
     switch self {
+    case .overloaded: "max_concurrent requests are under way, and no place in the queue came free"
     case .unreachable(.timedOut): "no server took a connection in time"
     case .unreachable(.failed(let error)): "no server could be reached: \(KernelError.text(error))"
     case .closedEarly: "the server closed before it answered"

@@ -11,13 +11,18 @@ public final class UpstreamGroup {
 
   private let loop: EventLoop
   private let servers: [ServerPool]
+  private let slots: RequestSlots?
   private var turn = 0
 
   /// An upstream without connections.
-  public init(settings: UpstreamSettings, loop: EventLoop, resolver: NameResolver, metrics: UpstreamMetrics) {
+  public init(
+    settings: UpstreamSettings, share: WorkerShare = WorkerShare(number: 0, of: 1), loop: EventLoop, resolver: NameResolver,
+    metrics: UpstreamMetrics
+  ) {
     self.settings = settings
     self.loop = loop
     self.metrics = metrics
+    slots = RequestSlots(settings, share: share, loop: loop, metrics: metrics)
     servers = settings.servers.map { ServerPool($0, settings: settings, loop: loop, resolver: resolver, metrics: metrics) }
   }
 
@@ -31,14 +36,18 @@ public final class UpstreamGroup {
     _ request: OutgoingRequest, admission: consuming Admission
   ) async throws(UpstreamFailure) -> UpstreamConnection {
     var mayReuse = true
+    // From here on the place is the connection's, so that it comes free with it; if there is none to be had, it ends here.
+    var slot = try await slots?.take(for: request)
     while true {
       let connection = try await connection(for: request, mayReuse: mayReuse)
+      if slots != nil { connection.slot = slot.take() }
       fill(connection, with: request, admission)
       if request.bodyFollows { return connection }
       do throws(UpstreamFailure) {
         try await sendAndAwaitAnswer(connection, request)
         return connection
       } catch {
+        slot = connection.slot.take()
         discard(connection)
         guard error == .closedEarly, connection.isReused, request.isIdempotent else { throw error }
         mayReuse = false
@@ -48,12 +57,13 @@ public final class UpstreamGroup {
 
   /// Takes a connection back after its answer was read whole.
   public func giveBack(_ connection: UpstreamConnection, isReusable: Bool) {
+    if slots != nil { connection.slot = nil }
     connection.server.giveBack(connection, isReusable: isReusable)
   }
 
   /// Closes a connection whose exchange went wrong.
   public func discard(_ connection: UpstreamConnection) {
-    connection.server.giveBack(connection, isReusable: false)
+    giveBack(connection, isReusable: false)
   }
 
   /// Closes idle connections whose time has come; called about once a second.

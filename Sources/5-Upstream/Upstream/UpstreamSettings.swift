@@ -53,6 +53,12 @@ public struct UpstreamSettings: Sendable {
   public var responseTimeoutMilliseconds = 30_000
   /// Between two bytes of the answer.
   public var idleTimeoutMilliseconds = 60_000
+  /// Requests at once, divided among the workers (`max_concurrent`); nil for as many as come.
+  public var requestsMax: Int?
+  /// Requests that may wait for a place among those, divided among the workers (`queue`).
+  public var queueMax = 0
+  /// How long one may wait for it.
+  public var queueTimeoutMilliseconds = 2_000
   /// Idle connections kept, a worker and server.
   public var poolIdleMax = 64
   /// How long an idle connection is kept; shorter than the upstream keeps it.

@@ -15,6 +15,11 @@ final class DownstreamConnection {
   let socket: Socket
   let loop: EventLoop
   let listener: ServedListener
+  let metrics: LimitMetrics
+  /// Its place among the listener's connections, for as long as it lives.
+  private let slot: ConnectionSlot
+  /// Who it counts as where limits are by address.
+  let network: ClientNetwork?
   let head = RequestHead()
   private let guardedInput = Guarded(ByteQueue())
   private let guardedOutput = Guarded(ByteQueue())
@@ -32,22 +37,29 @@ final class DownstreamConnection {
   var body = BodyDecoder(.none)
   /// Bytes of its content so far.
   var bodyBytesTaken = 0
+  /// Time that was spent waiting for it.
+  var bodyWaitNanoseconds: UInt64 = 0
   /// The key that the last request on this connection was verified with: likely the next one's too.
   var lastKey: KeyIdentifier?
   /// Since when it waits for a request of which no byte has come.
   private var idleSince: Instant?
   /// Requests served so far.
   private var requestCount = 0
+  /// Whether it ended because the client took nothing for `write_timeout`.
+  private(set) var hasStalled = false
   /// Bytes that the kernel took, in all.
   private(set) var bytesWritten = 0
   /// `X-Forwarded-For: …` and `X-Forwarded-Proto: …` of every request that comes here.
   let forwardedFields: [UInt8]
   let clientAddress: String
 
-  init(socket: Socket, loop: EventLoop, listener: ServedListener) {
+  init(socket: Socket, slot: consuming ConnectionSlot, loop: EventLoop, listener: ServedListener, metrics: LimitMetrics) {
     self.socket = socket
+    self.slot = slot
     self.loop = loop
     self.listener = listener
+    self.metrics = metrics
+    network = ClientNetwork(socket.peer)
     outgoing = OutgoingRequest(client: socket)
     clientAddress = socket.peer.host
     forwardedFields = Array("X-Forwarded-For: \(clientAddress)\r\nX-Forwarded-Proto: http\r\n".utf8)
@@ -74,6 +86,7 @@ final class DownstreamConnection {
           input.consume(byteCount)
           body = BodyDecoder(head.framing, limits: listener.headLimits)
           bodyBytesTaken = 0
+          bodyWaitNanoseconds = 0
           requestCount += 1
           return .request
         case .refused(let refusal): return .refused(refusal)
@@ -98,8 +111,13 @@ final class DownstreamConnection {
     let pause = loop.now.advanced(byMilliseconds: Self.busyMilliseconds)
     if await loop.wait(for: .readable(socket), until: min(pause, deadline)) { return true }
     releaseStorage()
-    return await loop.wait(for: .readable(socket), until: deadline)
+    if await loop.wait(for: .readable(socket), until: deadline) { return true }
+    metrics.count(.idle)
+    return false
   }
+
+  /// Whether it has served as many requests as a connection may: the answer to the last one closes it.
+  var hasServedAll: Bool { requestCount >= listener.settings.requestsPerConnectionMax }
 
   /// Whether it may be closed without harm: nothing has come, and a client that was served before counts on the connection's end at
   /// any time. One that has just connected is given a moment for its first request.
@@ -140,7 +158,12 @@ final class DownstreamConnection {
   private func waitToWrite(after outcome: WriteOutcome, until limit: Instant) async -> Bool {
     if case .failed = outcome { return false }
     let patience = loop.now.advanced(byMilliseconds: listener.settings.writeTimeoutMilliseconds)
-    return await loop.wait(for: .writable(socket), until: min(patience, limit))
+    if await loop.wait(for: .writable(socket), until: min(patience, limit)) { return true }
+    if patience <= limit {
+      metrics.count(.write)
+      hasStalled = true
+    }
+    return false
   }
 
   /// Closes so that the client can read its last answer although it may still be sending.

@@ -5,11 +5,19 @@ import HTTP
 /// Answers that the gate makes itself.
 extension Exchange {
   /// Refuses the request. Unless the framing is lost, the connection goes on if the body is here already, or there is none.
-  func refuse(_ code: ProblemCode, _ detail: String, allow: String? = nil, closes: Bool = false) async -> Afterwards {
+  func refuse(
+    _ code: ProblemCode, _ detail: String, allow: String? = nil, closes: Bool = false, retryAfter seconds: Int? = nil
+  ) async -> Afterwards {
     var document = ProblemDocument(code, detail: detail, requestID: record.identifier.digits)
     if let allow { document.fields.append(AnswerField("Allow", Array(allow.utf8))) }
-    if document.status == 503 { document.fields.append(.retryAfter(seconds: 1)) }
+    if seconds != nil || document.status == 503 { document.fields.append(.retryAfter(seconds: seconds ?? 1)) }
     return await answer(document, closes: closes)
+  }
+
+  /// Refuses a request of an address that comes too often; `nanoseconds` is how long it must wait for the next one.
+  func refuseAddress(wait nanoseconds: UInt64) async -> Afterwards {
+    worker.metrics.limits.count(.address)
+    return await refuse(.rateLimited, "too many requests come from this address", retryAfter: Int(nanoseconds / 1_000_000_000) + 1)
   }
 
   /// Refuses the request for what is wrong with its head; when that was the parser's word, nothing behind it can be trusted.
@@ -32,7 +40,7 @@ extension Exchange {
   /// Sends an answer of the gate's own.
   func answer(_ answer: LocalAnswer, closes: Bool = false) async -> Afterwards {
     record.status = answer.status
-    let keepsAlive = !closes && head.keepsAlive && !worker.isDraining && bodyIsOutOfTheWay
+    let keepsAlive = !closes && head.keepsAlive && !isLastAnswer && bodyIsOutOfTheWay
     answer.write(
       to: &connection.output, answering: head.method, version: head.version, closes: !keepsAlive, date: worker.date)
     guard await connection.flush() else { return abandon() }

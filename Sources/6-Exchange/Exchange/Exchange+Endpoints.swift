@@ -1,4 +1,5 @@
 import Bytes
+import EventLoop
 import Gate
 import HTTP
 import Routing
@@ -26,6 +27,10 @@ extension Exchange {
 
   func serve(_ endpoint: Endpoint, _ path: RequestPath) async -> Afterwards {
     record.isEndpoint = true
+    let settings = worker.site.endpoints
+    if let wait = worker.limits.take(settings.addressRate, of: connection.network, .endpoints, now: worker.loop.now) {
+      return await refuseAddress(wait: wait)
+    }
     let isRead = head.method == .get || head.method == .head
     switch endpoint {
     case .attestationChallenge where isRead: return await give(worker.challenges.attestationChallenge())
@@ -48,7 +53,9 @@ extension Exchange {
       return body.count <= EnrolmentEndpoint.bodyBytesMax
     }
     switch result {
-    case .ended where body.count <= EnrolmentEndpoint.bodyBytesMax: return await give(worker.enrolments.enroll(body: body))
+    case .ended where body.count <= EnrolmentEndpoint.bodyBytesMax:
+      let (limits, rate, loop) = (worker.limits, worker.site.endpoints.enrolmentRate, worker.loop)
+      return await give(worker.enrolments.enroll(body: body) { limits.takeEnrolment(rate, now: loop.now) })
     case .ended, .paused: return await refuse(.bodyTooLarge, tooLarge)
     case .malformed: return await refuse(.httpMalformed, "the chunked body is malformed", closes: true)
     case .timedOut: return await refuse(.requestTimeout, "the body did not come in time", closes: true)
@@ -61,6 +68,7 @@ extension Exchange {
       record.code = refusal.code
       record.detail = refusal.reason ?? refusal.detail
       record.decision = refusal.decision
+      if refusal.code == .rateLimited { worker.metrics.limits.count(.enrolment) }
     }
     return await answer(endpointAnswer.answer(asksForJSON: head.acceptsJSONRatherThanText, requestID: record.identifier.digits))
   }

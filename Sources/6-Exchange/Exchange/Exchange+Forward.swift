@@ -14,6 +14,8 @@ extension Exchange {
   /// Sends the admitted request to the route's upstream and relays what it answers.
   func forward(_ route: ServedRoute, _ path: RequestPath, _ admission: consuming Admission, spool: BodySpool?) async -> Afterwards {
     record.decision = admission.decision
+    // An enrolled, verified key is never limited by address: many share one.
+    if admission.verifiedKey == nil, let wait = waitForAddress(on: route) { return await refuseAddress(wait: wait) }
     if let key = admission.verifiedKey { connection.lastKey = key }
     let request = connection.outgoing
     var body = prepare(request, route, path, spool)
@@ -36,11 +38,17 @@ extension Exchange {
       of: upstream, route, requestEnded: body.hasEnded && upstream.output.isEmpty, until: request.deadline)
   }
 
+  /// How long the client's address must wait before it may send this route another request that no key is verified for.
+  private func waitForAddress(on route: ServedRoute) -> UInt64? {
+    guard let rate = route.settings.addressRate else { return nil }
+    return worker.limits.take(rate, of: connection.network, .route(record.route ?? 0), now: worker.loop.now)
+  }
+
   /// Fills the connection's outgoing request; what is returned is the body that follows it.
   private func prepare(_ request: OutgoingRequest, _ route: ServedRoute, _ path: RequestPath, _ spool: BodySpool?) -> OutgoingBody {
     request.reset()
     request.isIdempotent = head.method.isIdempotent
-    if let limit = route.settings.timeoutMilliseconds { request.deadline = record.startedAt.advanced(byMilliseconds: limit) }
+    request.deadline = deadline(of: route)
     // `max_body` holds for streamed bodies too; a monitored route never answers for the gate.
     let policy = route.settings.policy
     var body = OutgoingBody(
@@ -143,11 +151,16 @@ extension Exchange {
       case .timedOut: throw .upstream(.timedOut)
       }
     case .needsClient:
-      let limit = min(deadline, loop.now.advanced(byMilliseconds: connection.listener.settings.bodyTimeoutMilliseconds))
-      switch await loop.wait(for: .readable(upstream.socket), or: .readable(connection.socket), until: limit) {
+      let start = loop.now
+      let outcome = await loop.wait(
+        for: .readable(upstream.socket), or: .readable(connection.socket), until: min(deadline, connection.bodyDeadline))
+      connection.noteBodyWait(since: start)
+      switch outcome {
       case .ready(0): return true
       case .ready: return try readMoreOfBody()
-      case .timedOut: throw .bodyTimedOut
+      case .timedOut:
+        connection.countBodyTimeout(deadline)
+        throw .bodyTimedOut
       }
     }
   }
@@ -169,6 +182,11 @@ extension Exchange {
 
   // MARK: Failing
 
+  /// Counts the end of the route's own time.
+  func countIfRequestTimedOut(_ failure: UpstreamFailure, _ route: ServedRoute) {
+    if failure == .timedOut, deadline(of: route) <= worker.loop.now { worker.metrics.limits.count(.request) }
+  }
+
   /// Tells the client why its request has no answer of the upstream's.
   func answer(_ failure: ForwardFailure) async -> Afterwards {
     switch failure {
@@ -181,6 +199,8 @@ extension Exchange {
       record.upstreamFailure = failure.reason
       record.upstreamNanoseconds = worker.loop.now.nanoseconds - sentAt.nanoseconds
       if failure == .abandoned { return abandon() }
+      if failure.code == .overloaded { return await refuse(.overloaded, "too many requests are under way") }
+      if let route = record.route { countIfRequestTimedOut(failure, worker.routes[route]) }
       let isLate = failure.code == .upstreamTimeout
       return await refuse(failure.code, isLate ? "the upstream did not answer in time" : "the upstream gave no valid answer")
     }

@@ -32,7 +32,7 @@ extension Exchange {
       connection.output.removeAll()
       return await self.answer(.upstream(failure))
     }
-    return afterwards(of: relayed, form)
+    return afterwards(of: relayed, form, route)
   }
 
   private func form(of answer: ResponseHead, _ route: ServedRoute) -> AnswerForm {
@@ -40,20 +40,22 @@ extension Exchange {
     let framing = answer.framing(forClient: head.version)
     let keepsAlive = ConnectionReuse.ofClient(
       requestKeepsAlive: head.keepsAlive, requestBodyEnded: connection.body.hasEnded, answerFraming: framing,
-      answerEnded: true, isDraining: worker.isDraining)
+      answerEnded: true, isDraining: isLastAnswer)
     return AnswerForm(
       version: head.version, framing: framing, closes: !keepsAlive, isPrivate: policy.mode == .enforce && policy.marksAnswersPrivate)
   }
 
-  private func afterwards(of relayed: Relayed, _ form: AnswerForm) -> Afterwards {
+  private func afterwards(of relayed: Relayed, _ form: AnswerForm, _ route: ServedRoute) -> Afterwards {
     switch relayed {
     case .ended: return form.closes ? .linger : .keepAlive
     case .clientGone:
       record.status = ExchangeRecord.clientClosed
+      if connection.hasStalled { record.detail = "the client took nothing of the answer for write_timeout" }
       return .close
     case .brokenOff(let failure):
       // The client must see that the answer was cut short: no last chunk, no end of a length; a reset where only the close would tell.
       record.upstreamFailure = failure.reason
+      countIfRequestTimedOut(failure, route)
       if form.framing == .untilClose { connection.socket.resetOnClose() }
       return .close
     }

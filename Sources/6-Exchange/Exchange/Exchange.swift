@@ -49,6 +49,7 @@ final class Exchange {
         afterwards = await refuseHead(refusal)
       case .timedOut:
         begin()
+        worker.metrics.limits.count(.head)
         afterwards = await refuse(.requestTimeout, "the head did not end in time", closes: true)
       }
       finish()
@@ -76,7 +77,11 @@ final class Exchange {
     metrics.count(
       method: head.isComplete ? head.method : .other, status: record.status,
       nanoseconds: worker.loop.now.nanoseconds - record.startedAt.nanoseconds)
-    if let decision = record.decision { metrics.count(decision) }
+    if let decision = record.decision {
+      metrics.count(decision)
+      if decision.reason == .rateLimited { worker.metrics.limits.count(.key) }
+    }
+    if connection.hasServedAll { worker.metrics.limits.requestsPerConnectionReached.add() }
     if worker.accessLog.isOn { worker.accessLog.write(record, connection, routes: worker.routes) }
   }
 
@@ -133,7 +138,7 @@ final class Exchange {
     let policy = route.settings.policy
     let spool = BodySpool(bytesMax: policy.bodyBytesMax, memoryBytesMax: policy.bodyMemoryBytes, folder: worker.site.temporaryFolder)
     let evidence: BodyEvidence
-    switch await read(into: spool) {
+    switch await read(into: spool, until: deadline(of: route)) {
     case .ended where spool.byteCount <= policy.bodyBytesMax && !spool.hasFailed:
       evidence = .read(ReadBody(byteCount: spool.byteCount, digest: spool.digest()))
     case .ended, .paused: evidence = spool.hasFailed ? .notStored : .tooLarge
@@ -150,9 +155,9 @@ final class Exchange {
     }
   }
 
-  private func read(into spool: BodySpool) async -> DownstreamConnection.BodyResult {
+  private func read(into spool: BodySpool, until deadline: Instant) async -> DownstreamConnection.BodyResult {
     guard await sendContinue() else { return .closed }
-    return await connection.readBody { spool.take($0) == .taken }
+    return await connection.readBody(until: deadline) { spool.take($0) == .taken }
   }
 
   /// `100 Continue`, if the client waits for it: sent only when the body is wanted (RFC 9110 section 10.1.1).
@@ -189,6 +194,16 @@ final class Exchange {
     case .chunked, .untilClose: .unknown
     }
   }
+
+  // MARK: Limits
+
+  /// When the route's `timeout` ends the exchange.
+  func deadline(of route: ServedRoute) -> Instant {
+    route.settings.timeoutMilliseconds.map { record.startedAt.advanced(byMilliseconds: $0) } ?? .never
+  }
+
+  /// Whether the connection ends with this answer, whatever the request and the answer say.
+  var isLastAnswer: Bool { worker.isDraining || connection.hasServedAll }
 
   // MARK: Ends
 

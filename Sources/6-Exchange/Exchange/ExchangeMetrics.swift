@@ -79,7 +79,7 @@ extension RequestMethod {
 final class WorkerMetrics {
   let connections: Gauge
   let requestsInFlight: Gauge
-  let acceptPauses: Counter
+  let limits: LimitMetrics
   let storeUp: Gauge
   let registry: MetricRegistry
 
@@ -87,8 +87,7 @@ final class WorkerMetrics {
     self.registry = registry
     connections = registry.gauge(MetricFamily("attestgate_connections", .gauge, "Open connections of clients."))
     requestsInFlight = registry.gauge(MetricFamily("attestgate_requests_in_flight", .gauge, "Requests being served."))
-    acceptPauses = registry.counter(
-      MetricFamily("attestgate_accept_pauses_total", .counter, "Times that accepting stopped for want of descriptors or memory."))
+    limits = LimitMetrics(registry: registry)
     storeUp = registry.gauge(MetricFamily("attestgate_store_up", .gauge, "Workers whose store takes commands."))
   }
 }

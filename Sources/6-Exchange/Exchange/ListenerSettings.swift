@@ -40,6 +40,16 @@ public struct ListenerSettings: Sendable {
   public var requestLineBytesMax = 8 << 10
   /// More is 431.
   public var fieldCountMax = 100
+  /// Connections at once, in all; with so many no more are accepted until one ends.
+  public var connectionsMax = 20_000
+  /// Connections at once from one address (IPv6: one /64); more are closed at once.
+  public var connectionsPerAddressMax = 1_000
+  /// The answer to the last of so many requests closes its connection.
+  public var requestsPerConnectionMax = 100_000
+  /// A request's body must come at this rate on the whole, after ``bodyGraceMilliseconds``; 0 asks for none.
+  public var bodyBytesPerSecondMin = 1 << 10
+  /// What a slow start, or a pause of the network, may cost before ``bodyBytesPerSecondMin`` is asked for.
+  public static let bodyGraceMilliseconds = 5_000
   /// From a request's first byte to the end of its head.
   public var headTimeoutMilliseconds = 10_000
   /// Between two bytes of a body.

@@ -50,17 +50,45 @@ extension DownstreamConnection {
   }
 
   /// Reads the body to its end, or until `take` answers false.
-  func readBody(_ take: (Span<UInt8>) -> Bool) async -> BodyResult {
+  func readBody(until limit: Instant = .never, _ take: (Span<UInt8>) -> Bool) async -> BodyResult {
     while true {
       if let result = takeBody(take) { return result }
       switch socket.read(into: &input) {
       case .bytes: continue
       case .end, .failed: return .closed
       case .wouldBlock:
-        let deadline = loop.now.advanced(byMilliseconds: listener.settings.bodyTimeoutMilliseconds)
-        guard await loop.wait(for: .readable(socket), until: deadline) else { return .timedOut }
+        let start = loop.now
+        let hasCome = await loop.wait(for: .readable(socket), until: min(limit, bodyDeadline))
+        noteBodyWait(since: start)
+        guard hasCome else {
+          countBodyTimeout(limit)
+          return .timedOut
+        }
       }
     }
+  }
+
+  /// When the client must have sent more: within `body_timeout` of now, and before its body falls behind `body_min_rate`.
+  ///
+  /// Only waiting for the client counts, not what the upstream takes its time for; and what came faster is credited for later.
+  var bodyDeadline: Instant { min(loop.now.advanced(byMilliseconds: listener.settings.bodyTimeoutMilliseconds), bodyRateDeadline) }
+
+  private var bodyRateDeadline: Instant {
+    let rate = listener.settings.bodyBytesPerSecondMin
+    guard rate > 0 else { return .never }
+    let (product, overflow) = UInt64(bodyBytesTaken).multipliedReportingOverflow(by: 1_000_000_000)
+    let earned = overflow ? UInt64(bodyBytesTaken) / UInt64(rate) * 1_000_000_000 : product / UInt64(rate)
+    let (allowed, isEndless) = earned.addingReportingOverflow(UInt64(ListenerSettings.bodyGraceMilliseconds) * 1_000_000)
+    guard !isEndless else { return .never }
+    return loop.now.advanced(byNanoseconds: allowed > bodyWaitNanoseconds ? allowed - bodyWaitNanoseconds : 0)
+  }
+
+  /// To be called after each wait for more of the body.
+  func noteBodyWait(since start: Instant) { bodyWaitNanoseconds += loop.now.nanoseconds - start.nanoseconds }
+
+  /// Counts which of the times ran out, `limit` being the route's.
+  func countBodyTimeout(_ limit: Instant) {
+    metrics.count(limit <= loop.now ? .request : bodyRateDeadline <= loop.now ? .bodyRate : .body)
   }
 
   /// Whether the rest of the body is here already, and small: then it is dropped, and the connection can go on after a refusal.

@@ -1,3 +1,4 @@
+public import EventLoop
 public import Gate
 public import Routing
 
@@ -11,6 +12,8 @@ public struct RouteSettings: Sendable {
   public var policy: GatePolicy
   /// For the whole exchange with the upstream; nil sets no limit but the upstream's own.
   public var timeoutMilliseconds: Int?
+  /// How often one address (IPv6: one /64) may send what no key is verified for (`rate.address`); nil for as often as it likes.
+  public var addressRate: Rate?
 
   /// A route.
   public init(pattern: RoutePattern, upstream: Int, policy: GatePolicy, timeoutMilliseconds: Int?) {

@@ -13,6 +13,8 @@ public struct Site: Sendable {
   public var gate: GateSettings
   /// `endpoints:`.
   public var endpoints = EndpointSettings()
+  /// Limits that cannot be counted for all workers together are divided among so many.
+  public var workerCount = 1
   /// Where bodies beyond `body_memory` go.
   public var temporaryFolder = "/tmp"
 

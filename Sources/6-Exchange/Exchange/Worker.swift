@@ -26,6 +26,8 @@ public actor Worker {
   private var context: WorkerContext?
   private var store: (any Store)?
   private var acceptors: [Acceptor] = []
+  /// Given when a connection ends, for those acceptors that wait for a place.
+  private var connectionEnded: [Signal] = []
   private var connections: [ObjectIdentifier: DownstreamConnection] = [:]
   private var isStopped = false
 
@@ -43,7 +45,7 @@ public actor Worker {
   /// Opens the way to the store and serves the listeners, which are in the order of the site's.
   public func start(_ sockets: [ListeningSocket]) {
     let store = makeStore(loop)
-    let context = WorkerContext(loop: loop, site: site, services: services, store: store, registry: metrics)
+    let context = WorkerContext(loop: loop, number: number, site: site, services: services, store: store, registry: metrics)
     self.store = store
     self.context = context
     // One worker speaks for all: they share the store.
@@ -52,6 +54,7 @@ public actor Worker {
     Task(executorPreference: loop) { await self.tick() }
     for (index, socket) in sockets.enumerated() {
       acceptors.append(Acceptor(socket, loop: loop))
+      connectionEnded.append(Signal(loop: loop))
       Task(executorPreference: loop) { await self.accept(index) }
     }
   }
@@ -77,30 +80,48 @@ public actor Worker {
     let listener = ServedListener(site.listeners[index], site: site)
     while !context.isDraining {
       _ = await loop.wait(for: .readable(acceptor), until: .never)
-      await acceptWaiting(acceptor, listener, context)
+      guard let pause = acceptWaiting(acceptor, listener, context.limits.connections[index], context) else { continue }
+      await self.pause(index, pause, context)
     }
   }
 
-  private func acceptWaiting(_ acceptor: Acceptor, _ listener: ServedListener, _ context: WorkerContext) async {
+  /// Takes what waits; what it answers is why no more can be taken now.
+  private func acceptWaiting(
+    _ acceptor: Acceptor, _ listener: ServedListener, _ limit: ConnectionLimit, _ context: WorkerContext
+  ) -> LimitMetrics.AcceptPause? {
     for _ in 0..<Self.acceptsPerTurnMax where acceptor.isOpen {
+      if acceptor.isShortOfDescriptors { return .descriptors }
+      guard let slot = limit.reserve() else { return .connections }
       switch acceptor.accept() {
-      case .connection(let socket): serve(socket, listener, context)
-      case .wouldBlock: return
+      case .connection(let socket): serve(socket, slot, listener, context)
+      case .wouldBlock: return nil
       case .lost: continue
-      case .exhausted:
-        // What arrives waits in the kernel's queue until descriptors come free.
-        context.metrics.acceptPauses.add()
-        acceptor.pause()
-        await loop.sleep(until: loop.now.advanced(byMilliseconds: Self.acceptPauseMilliseconds))
-        if !context.isDraining { acceptor.resume() }
-        return
+      case .exhausted: return .kernel
       }
     }
     acceptor.endTurn()
+    return nil
   }
 
-  private func serve(_ socket: Socket, _ listener: ServedListener, _ context: WorkerContext) {
-    let connection = DownstreamConnection(socket: socket, loop: loop, listener: listener)
+  /// Accepts nothing until there is room again: what arrives waits in the kernel's queue, and work that has begun goes on.
+  private func pause(_ index: Int, _ reason: LimitMetrics.AcceptPause, _ context: WorkerContext) async {
+    let acceptor = acceptors[index]
+    context.metrics.limits.count(reason)
+    acceptor.pause()
+    repeat {
+      _ = await loop.wait(for: .signal(connectionEnded[index]), until: loop.now.advanced(byMilliseconds: Self.acceptPauseMilliseconds))
+      acceptor.checkDescriptors()
+    } while !context.isDraining && (acceptor.isShortOfDescriptors || context.limits.connections[index].isReached)
+    if !context.isDraining { acceptor.resume() }
+  }
+
+  private func serve(_ socket: Socket, _ slot: consuming ConnectionSlot, _ listener: ServedListener, _ context: WorkerContext) {
+    guard slot.claim(ClientNetwork(socket.peer)) else {
+      // Nothing is answered: an answer costs what the limit is there to save.
+      context.metrics.limits.refusedByAddress.add()
+      return socket.close()
+    }
+    let connection = DownstreamConnection(socket: socket, slot: slot, loop: loop, listener: listener, metrics: context.metrics.limits)
     let identifier = ObjectIdentifier(connection)
     connections[identifier] = connection
     context.metrics.connections.add(1)
@@ -112,6 +133,7 @@ public actor Worker {
     await Exchange(worker: context, connection: connection).run()
     connections[identifier] = nil
     context.metrics.connections.add(-1)
+    for signal in connectionEnded { signal.notify() }
   }
 
   // MARK: In the background
@@ -140,7 +162,9 @@ public actor Worker {
     context.isDraining = true
     for (index, acceptor) in acceptors.enumerated() {
       let listener = ServedListener(site.listeners[index], site: site)
-      while acceptor.isOpen, case .connection(let socket) = acceptor.accept() { serve(socket, listener, context) }
+      while acceptor.isOpen, case .connection(let socket) = acceptor.accept() {
+        if let slot = context.limits.connections[index].reserve(always: true) { serve(socket, slot, listener, context) }
+      }
       acceptor.close()
     }
     closeIdle()

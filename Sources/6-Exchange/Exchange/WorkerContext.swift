@@ -21,6 +21,7 @@ final class WorkerContext {
   let noRouteMetrics: RouteMetrics
   let endpointMetrics: RouteMetrics
   let accessLog: AccessLog
+  let limits: SharedLimits
   private var identifiers = RequestIdentifierSource()
   private var lastDate = HTTPDate(unixSeconds: 0)
   private var dateUntil = Instant(nanoseconds: 0)
@@ -28,13 +29,13 @@ final class WorkerContext {
   /// Set once SIGTERM came: every answer closes its connection.
   var isDraining = false
 
-  init(loop: EventLoop, site: Site, services: WorkerServices, store: any Store, registry: MetricRegistry) {
+  init(loop: EventLoop, number: Int, site: Site, services: WorkerServices, store: any Store, registry: MetricRegistry) {
     self.loop = loop
     self.site = site
     router = Router(site.routes.map(\.pattern))
     let upstreams = site.upstreams.map { settings in
       UpstreamGroup(
-        settings: settings, loop: loop, resolver: services.resolver,
+        settings: settings, share: WorkerShare(number: number, of: site.workerCount), loop: loop, resolver: services.resolver,
         metrics: UpstreamMetrics(registry: registry, upstream: settings.name))
     }
     self.upstreams = upstreams
@@ -49,6 +50,7 @@ final class WorkerContext {
     noRouteMetrics = RouteMetrics(registry: registry, route: "none")
     endpointMetrics = RouteMetrics(registry: registry, route: "endpoints")
     accessLog = AccessLog(services.accessLog)
+    limits = services.limits
   }
 
   func nextIdentifier() -> RequestIdentifier { identifiers.next() }
@@ -88,12 +90,15 @@ public struct WorkerServices: Sendable {
   public var accessLog: LogWriter
   /// Tells the operator.
   public var diagnostics: Diagnostics
+  /// What is counted for all workers together.
+  public var limits: SharedLimits
 
   /// Shared services.
-  public init(resolver: NameResolver, verifier: BackgroundThread, accessLog: LogWriter, diagnostics: Diagnostics) {
+  public init(resolver: NameResolver, verifier: BackgroundThread, accessLog: LogWriter, diagnostics: Diagnostics, limits: SharedLimits) {
     self.resolver = resolver
     self.verifier = verifier
     self.accessLog = accessLog
     self.diagnostics = diagnostics
+    self.limits = limits
   }
 }

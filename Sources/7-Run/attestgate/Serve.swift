@@ -64,7 +64,7 @@ private final class Process {
     let site = Site(configuration)
     let services = WorkerServices(
       resolver: NameResolver(), verifier: BackgroundThread(name: "verifier", queueMax: 64), accessLog: accessLog,
-      diagnostics: diagnostics)
+      diagnostics: diagnostics, limits: SharedLimits(site))
     let storeMaker = StoreMaker(configuration.store, resolver: services.resolver)
     workers = (0..<configuration.workerCount).map { number in
       Worker(number: number, site: site, services: services) { storeMaker.make(on: $0) }
@@ -209,6 +209,7 @@ extension Site {
     self.init(
       listeners: configuration.listeners, routes: configuration.routes, upstreams: configuration.upstreams, gate: gate)
     endpoints = configuration.endpoints
+    workerCount = configuration.workerCount
     temporaryFolder = ProcessInfo.processInfo.environment["TMPDIR"] ?? "/tmp"
   }
 }

@@ -2,6 +2,7 @@ import AppAttest
 import Exchange
 import Gate
 import Routing
+import Store
 
 extension Meaning {
   /// The routes that are all there.
@@ -33,11 +34,31 @@ extension Meaning {
     if !missing.isEmpty {
       problems.add(pattern, "holds what allow_in_path does not list, so it can never match; add \(missing.names.joined(separator: ", "))")
     }
-    return RouteSettings(
+    checkRate(written, policy)
+    var settings = RouteSettings(
       pattern: RoutePattern(
         host: written.host?.value, path: pattern.value, methods: written.methods?.value.map(\.value) ?? [], allowedInPath: allowed,
         isGated: policy.mode != .off),
       upstream: index, policy: policy, timeoutMilliseconds: written.timeout?.value)
+    settings.addressRate = written.rate?.address?.value
+    if let rate = written.rate?.other?.value {
+      // Whoever serves the same route over the same store counts in the same bucket.
+      let methods = settings.pattern.methods.sorted().joined(separator: ",")
+      settings.policy.keyRate = KeyRate(rate, route: "\(methods) \(settings.label)")
+    }
+    return settings
+  }
+
+  /// A rate that could never take effect is not what was meant.
+  private func checkRate(_ written: WrittenRoute, _ policy: GatePolicy) {
+    if let key = written.rate?.other, key.value != nil, policy.mode == .off {
+      problems.add(key, "limits verified keys, and a route with gate: off verifies none; use address")
+    }
+    if let address = written.rate?.address, address.value != nil, policy.mode == .enforce, !policy.admitsOnStoreFailure {
+      problems.add(
+        address,
+        "has no effect here: this route passes verified keys only, and these are never limited by address, since many share one; use key")
+    }
   }
 
   private func upstream(_ name: Placed<String>?, _ upstreams: [String]) -> Int? {

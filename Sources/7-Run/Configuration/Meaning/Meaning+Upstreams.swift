@@ -1,9 +1,11 @@
 import Upstream
 
 extension Meaning {
-  func upstreams(_ written: [WrittenUpstream]) -> [UpstreamSettings] { written.map(upstream) }
+  func upstreams(_ written: [WrittenUpstream], workerCount: Int) -> [UpstreamSettings] {
+    written.map { upstream($0, workerCount: workerCount) }
+  }
 
-  private func upstream(_ written: WrittenUpstream) -> UpstreamSettings {
+  private func upstream(_ written: WrittenUpstream, workerCount: Int) -> UpstreamSettings {
     if !FieldText.isToken(written.name.value) || written.name.value.utf8.count > 64 {
       problems.add(written.name, "an upstream's name is letters, digits, \"-\", \"_\" and \".\", at most 64")
     }
@@ -13,11 +15,25 @@ extension Meaning {
     fill(&settings.connectTimeoutMilliseconds, written.connectTimeout)
     fill(&settings.responseTimeoutMilliseconds, written.responseTimeout)
     fill(&settings.idleTimeoutMilliseconds, written.idleTimeout)
+    limits(&settings, written, workerCount: workerCount)
     fill(&settings.poolIdleMax, written.poolIdle)
     fill(&settings.poolIdleTimeoutMilliseconds, written.poolIdleTimeout)
     (settings.requestFieldsSet, settings.requestFieldsRemoved) = fields(written.requestFields)
     (settings.responseFieldsSet, settings.responseFieldsRemoved) = fields(written.responseFields)
     return settings
+  }
+
+  /// `max_concurrent` and `queue`, which are divided among the workers.
+  private func limits(_ settings: inout UpstreamSettings, _ written: WrittenUpstream, workerCount: Int) {
+    settings.requestsMax = written.maxConcurrent?.value
+    fill(&settings.queueMax, written.queue)
+    fill(&settings.queueTimeoutMilliseconds, written.queueTimeout)
+    if let most = written.maxConcurrent, most.value < workerCount {
+      problems.add(most, "is less than the number of workers, \(workerCount), each of which needs its share; raise it, or set workers")
+    }
+    if let queue = written.queue, queue.value > 0, written.maxConcurrent == nil {
+      problems.add(queue, "is for requests beyond max_concurrent, and there is none; set it")
+    }
   }
 
   private func fields(_ written: WrittenFields) -> (set: [UpstreamSettings.Field], removed: [String]) {

@@ -12,7 +12,8 @@ struct Meaning {
     let listeners = listeners(written)
     let admin = admin(written, listeners)
     let apps = apps(written)
-    let upstreams = upstreams(written.upstreams)
+    let workerCount = written.workers.map { $0.value == 0 ? environment.processorCount : $0.value } ?? environment.processorCount
+    let upstreams = upstreams(written.upstreams, workerCount: workerCount)
     let routes = routes(written.routes, apps: apps, upstreams: written.upstreams.map(\.name.value))
     checkAppsExist(written)
     let endpoints = endpoints(written.endpoints)
@@ -23,7 +24,7 @@ struct Meaning {
     guard problems.isEmpty, let store else { return nil }
     var configuration = Configuration(
       file: file,
-      workerCount: written.workers.map { $0.value == 0 ? environment.processorCount : $0.value } ?? environment.processorCount,
+      workerCount: workerCount,
       listeners: listeners, admin: admin,
       drainDelayMilliseconds: written.drainDelay?.value ?? 0,
       drainTimeoutMilliseconds: written.drainTimeout?.value ?? 30_000,
@@ -57,6 +58,10 @@ struct Meaning {
     fill(&settings.headBytesMax, written.headBytes)
     fill(&settings.requestLineBytesMax, written.requestLineBytes)
     fill(&settings.fieldCountMax, written.headerCount)
+    fill(&settings.connectionsMax, written.connections)
+    fill(&settings.connectionsPerAddressMax, written.connectionsPerAddress)
+    fill(&settings.requestsPerConnectionMax, written.requestsPerConnection)
+    fill(&settings.bodyBytesPerSecondMin, written.bodyMinRate)
     fill(&settings.headTimeoutMilliseconds, written.headTimeout)
     fill(&settings.bodyTimeoutMilliseconds, written.bodyTimeout)
     fill(&settings.idleTimeoutMilliseconds, written.idleTimeout)
@@ -128,6 +133,10 @@ struct Meaning {
     fill(&settings.attestVerify, written.attestVerify)
     fill(&settings.assertChallenge, written.assertChallenge)
     fill(&settings.enrols, written.enrols)
+    if let rate = written.rate {
+      if let address = rate.address { settings.addressRate = address.value }
+      if let enrolment = rate.other { settings.enrolmentRate = enrolment.value }
+    }
     let paths = [settings.attestChallenge, settings.attestVerify, settings.assertChallenge]
     for (index, own) in [written.attestChallenge, written.attestVerify, written.assertChallenge].enumerated() {
       guard let own, paths.indices.contains(where: { $0 != index && paths[$0] == own.value }) else { continue }

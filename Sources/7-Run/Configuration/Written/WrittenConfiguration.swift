@@ -82,12 +82,14 @@ struct WrittenEndpoints {
   var attestVerify: Placed<String>?
   var assertChallenge: Placed<String>?
   var enrols: Placed<Bool>?
+  var rate: WrittenRate?
 
   init(_ section: Section) {
     attestChallenge = section.value("attest_challenge", RouteText.endpoint)
     attestVerify = section.value("attest_verify", RouteText.endpoint)
     assertChallenge = section.value("assert_challenge", RouteText.endpoint)
     enrols = section.value("enrol", Quantity.flag)
+    rate = WrittenRate(section, other: "enrolment")
     section.finish()
   }
 }

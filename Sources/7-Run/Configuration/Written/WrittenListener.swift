@@ -9,6 +9,10 @@ struct WrittenListener {
   var headBytes: Placed<Int>?
   var requestLineBytes: Placed<Int>?
   var headerCount: Placed<Int>?
+  var connections: Placed<Int>?
+  var connectionsPerAddress: Placed<Int>?
+  var requestsPerConnection: Placed<Int>?
+  var bodyMinRate: Placed<Int>?
   var headTimeout: Placed<Int>?
   var bodyTimeout: Placed<Int>?
   var idleTimeout: Placed<Int>?
@@ -21,12 +25,16 @@ struct WrittenListener {
     underscoreFields = section.value("underscore_headers", oneOf([("drop", .drop), ("reject", .reject), ("keep", .keep)]))
     headTimeout = section.value("head_timeout", Quantity.duration(10...3_600_000))
     bodyTimeout = section.value("body_timeout", Quantity.duration(10...3_600_000))
+    bodyMinRate = section.value("body_min_rate", RateText.byteRate)
     idleTimeout = section.value("idle_timeout", Quantity.duration(10...86_400_000))
     writeTimeout = section.value("write_timeout", Quantity.duration(10...3_600_000))
     let limits = section.section("limits")
     headBytes = limits?.value("head_bytes", Quantity.size(1 << 10...1 << 20))
     requestLineBytes = limits?.value("request_line_bytes", Quantity.size(512...1 << 20))
     headerCount = limits?.value("header_count", Quantity.number(1...1_000))
+    connections = limits?.value("connections", Quantity.number(1...1_000_000))
+    connectionsPerAddress = limits?.value("connections_per_address", Quantity.number(1...1_000_000))
+    requestsPerConnection = limits?.value("requests_per_connection", Quantity.number(1...1_000_000_000))
     limits?.finish()
     section.finish()
   }

@@ -12,6 +12,7 @@ struct WrittenRoute {
   var upstream: Placed<String>?
   var timeout: Placed<Int>?
   var allowInPath: Placed<[Placed<PathFeatures>]>?
+  var rate: WrittenRate?
   var gate: WrittenGate?
   /// Where `gate` stands, or the route.
   var gatePlace: Place
@@ -28,6 +29,7 @@ struct WrittenRoute {
     if !section.has("upstream") { section.missing("upstream", "name one of upstreams") }
     timeout = section.value("timeout", Quantity.duration(10...86_400_000))
     allowInPath = section.list("allow_in_path", oneOf(PathFeatures.named.map { ($0.name, $0.feature) }))
+    rate = WrittenRate(section, other: "key")
     gatePlace = section.has("gate") ? section.placeOf("gate") : section.place
     let gate = section.wordOrSection("gate", WrittenGate.mode)
     self.gate = gate.section.map(WrittenGate.init) ?? gate.word.map(WrittenGate.init)

@@ -8,6 +8,9 @@ struct WrittenUpstream {
   var connectTimeout: Placed<Int>?
   var responseTimeout: Placed<Int>?
   var idleTimeout: Placed<Int>?
+  var maxConcurrent: Placed<Int>?
+  var queue: Placed<Int>?
+  var queueTimeout: Placed<Int>?
   var poolIdle: Placed<Int>?
   var poolIdleTimeout: Placed<Int>?
   var requestFields: WrittenFields
@@ -28,6 +31,11 @@ struct WrittenUpstream {
     connectTimeout = section.value("connect_timeout", Quantity.duration(10...300_000))
     responseTimeout = section.value("response_timeout", Quantity.duration(10...86_400_000))
     idleTimeout = section.value("idle_timeout", Quantity.duration(10...86_400_000))
+    maxConcurrent = section.value("max_concurrent", Quantity.number(1...1_000_000))
+    let waiting = section.wordOrSection("queue", Quantity.number(0...100_000))
+    queue = waiting.word ?? waiting.section?.value("length", Quantity.number(0...100_000))
+    queueTimeout = waiting.section?.value("timeout", Quantity.duration(10...300_000))
+    waiting.section?.finish()
     let pool = section.section("pool")
     poolIdle = pool?.value("idle", Quantity.number(0...10_000))
     poolIdleTimeout = pool?.value("idle_timeout", Quantity.duration(10...86_400_000))
