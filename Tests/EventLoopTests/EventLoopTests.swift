@@ -22,6 +22,15 @@ actor LoopActor {
 extension LoopActor {
   func closeKept() { kept?.close() }
 
+  func waitElsewhere(for socket: Socket) {
+    kept = socket
+    Task(executorPreference: loop) { await self.waitForKept() }
+  }
+
+  private func waitForKept() async {
+    if let kept { _ = await loop.wait(for: .readable(kept), until: soon(loop)) }
+  }
+
   func waitForASocketThatIsClosed() async throws -> Bool {
     let (client, server) = try await connectedPair(on: loop)
     kept = server
@@ -177,6 +186,18 @@ func soon(_ loop: EventLoop) -> Instant { loop.now.advanced(byMilliseconds: 5_00
     }
     #expect(first)
     #expect(!second)
+  }
+
+  @Test func twoTasksThatWaitForOneSourceAreATrap() async {
+    await #expect(processExitsWith: .failure) {
+      try await onLoop { actor, loop in
+        let (client, server) = try await connectedPair(on: loop)
+        actor.waitElsewhere(for: server)
+        await loop.yield()
+        _ = await loop.wait(for: .readable(server), until: soon(loop))
+        client.close()
+      }
+    }
   }
 
   @Test func closingWakesWhoWaits() async throws {

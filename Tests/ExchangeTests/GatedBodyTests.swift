@@ -50,6 +50,35 @@ import Testing
     }
   }
 
+  @Test func aStoredBodyIsGivenBackBeforeItsAnswerEnds() async throws {
+    let app = try TestApp()
+    let mayEnd = Latch()
+    try await TestGate.run(
+      script: { exchange in
+        try exchange.readBody()
+        try exchange.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+        try exchange.sendChunk("begin")
+        mayEnd.wait()
+        try exchange.sendChunk("")
+        try exchange.send("\r\n")
+      },
+      { site in
+        site.routes = [try .route("/**", Self.policy(.enforce, max: 1 << 20, memory: 1_000))]
+        app.admit(to: &site)
+      }
+    ) { gate, _ in
+      #expect(try app.enroll(at: gate).status == 200)
+      let client = try gate.connect()
+      let request = try app.request("POST", "/v1", body: Self.body, at: gate)
+      try client.send(Array(request.dropLast()))
+      #expect(eventually { gate.temporaryFileCount == 1 })
+      try client.send(Array(request.suffix(1)))
+      #expect(try client.readAnswerHead().status == 200)
+      #expect(eventually { gate.temporaryFileCount == 0 })
+      mayEnd.open()
+    }
+  }
+
   @Test func aLargeBodyInMemoryIsSentOnThoughTheUpstreamHintsBeforeItReads() async throws {
     try await Self.play(
       Self.policy(.enforce, max: 1 << 20, memory: 1 << 20),

@@ -41,8 +41,8 @@ public final class UpstreamConnection {
 
   func markReused() { isReused = true }
 
-  /// Gives its buffers back while it is idle.
-  func releaseStorage() {
+  /// Gives its buffers back, as far as they are empty, and forgets the answer's head.
+  public func releaseStorage() {
     input.releaseStorageIfEmpty()
     output.releaseStorageIfEmpty()
     answer.releaseStorage()

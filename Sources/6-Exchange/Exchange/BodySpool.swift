@@ -72,6 +72,14 @@ final class BodySpool {
     queue.move(memory.count, from: &memory)
   }
 
+  /// Gives memory and file back: the body has gone out, and its answer may take long.
+  func discard() {
+    file = nil
+    fileByteCount = 0
+    memory.removeAll()
+    memory.releaseStorageIfEmpty()
+  }
+
   /// Appends up to `count` bytes from `offset` on to `queue`, of which so many must be there; false when the disk fails.
   func read(_ count: Int, at offset: Int, into queue: inout ByteQueue) -> Bool {
     let fromFile = min(count, max(0, fileByteCount - offset))

@@ -74,12 +74,17 @@ extension Exchange {
     of upstream: UpstreamConnection, _ framing: BodyFraming, as clientFraming: BodyFraming, _ route: ServedRoute, until deadline: Instant
   ) async -> Relayed {
     var decoder = BodyDecoder(framing, limits: Self.answerHeadLimits)
+    var isLong = false
     while true {
       if let fault = move(&decoder, from: upstream, as: clientFraming) { return .brokenOff(.invalid("\(fault)")) }
       guard await connection.flush(until: deadline) else {
         return deadline <= worker.loop.now ? .brokenOff(.timedOut) : .clientGone
       }
       if decoder.hasEnded { return .ended }
+      if !isLong {
+        isLong = true
+        releaseStorageOfRequest(upstream)
+      }
       await worker.loop.giveWay()
       let silence = worker.loop.now.advanced(byMilliseconds: route.upstream.settings.idleTimeoutMilliseconds)
       switch await worker.loop.wait(for: .readable(upstream.socket), or: .hangUp(connection.socket), until: min(deadline, silence)) {
@@ -96,6 +101,13 @@ extension Exchange {
         return await connection.flush(until: deadline) ? .ended : .clientGone
       }
     }
+  }
+
+  /// An answer that does not come at once may take hours: it is relayed without the memory that its request took.
+  private func releaseStorageOfRequest(_ upstream: UpstreamConnection) {
+    connection.outgoing.releaseStorage()
+    connection.input.releaseStorageIfEmpty()
+    upstream.releaseStorage()
   }
 
   /// Moves what has come to the client's queue, framed for it.

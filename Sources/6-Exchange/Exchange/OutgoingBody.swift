@@ -44,7 +44,7 @@ struct OutgoingBody {
       }
       hasEnded = true
     }
-    if hasEnded { spool = nil }
+    if hasEnded { discardSpool() }
     request.bodyFollows = !hasEnded
   }
 
@@ -82,7 +82,7 @@ struct OutgoingBody {
       spoolOffset += count
       return true
     }
-    spool = nil
+    discardSpool()
     let before = output.count
     var taken = 0
     let isChunked = framing == .chunked
@@ -100,6 +100,12 @@ struct OutgoingBody {
     default: break
     }
     return output.count > before || hasEnded
+  }
+
+  /// Whoever made the spool may hold it for as long as the answer takes.
+  private mutating func discardSpool() {
+    spool?.discard()
+    spool = nil
   }
 
   private func append(_ count: Int, of spool: BodySpool, to output: inout ByteQueue) -> Bool {

@@ -61,6 +61,13 @@ final class TestGate: Sendable {
     return sum
   }
 
+  /// How many open files without a name this gate has in its folder.
+  var temporaryFileCount: Int {
+    let descriptors = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
+    let targets = descriptors.compactMap { try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)") }
+    return targets.count { $0.hasPrefix(folder.path) && $0.hasSuffix("(deleted)") }
+  }
+
   /// Whether the sum comes to be `value`: a request is counted a moment after its answer was sent.
   func counts(_ value: Int, _ family: String, _ labels: [String: String] = [:]) -> Bool {
     eventually { metric(family, labels) == value }
