@@ -181,7 +181,7 @@ public final class RawConnection: Sendable {
   }
 
   /// Wakes whoever waits on the connection, from another thread, and ends it.
-  func interrupt() {
+  public func interrupt() {
     state.withLock { state in
       if state.descriptor >= 0 { _ = shutdown(state.descriptor, CInt(SHUT_RDWR)) }
     }

@@ -91,6 +91,7 @@ extension RawMessage {
     let isToken = !name.isEmpty && name.utf8.allSatisfy { isTokenByte($0) }
     guard isToken else { throw MalformedMessage("'\(name)' is no field name") }
     let value = line[line.index(after: colon)...]
+    guard value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }) else { throw MalformedMessage("a control in the value of '\(name)'") }
     return (name, String(trimmed(value)))
   }
 
@@ -131,7 +132,7 @@ extension RawMessage {
     let codings = values("Transfer-Encoding")
     guard lengths.count + codings.count <= 1 else { throw MalformedMessage("the framing is ambiguous:\n\(self)") }
     if let coding = codings.first {
-      guard coding == "chunked" else { throw MalformedMessage("the coding '\(coding)' is not chunked") }
+      guard coding.lowercased() == "chunked" else { throw MalformedMessage("the coding '\(coding)' is not chunked") }
       return .chunked
     }
     guard let text = lengths.first else { return nil }
@@ -152,8 +153,27 @@ extension RawMessage {
   /// Fails unless the first line is one of a request.
   func checkRequestLine() throws {
     let parts = startLine.split(separator: " ", omittingEmptySubsequences: false)
-    guard parts.count == 3, parts[2] == "HTTP/1.1", !parts[0].isEmpty, parts[1].hasPrefix("/") || parts[1] == "*" else {
-      throw MalformedMessage("'\(startLine)' is no request line for an upstream")
+    let isRequestLine =
+      parts.count == 3 && parts[2] == "HTTP/1.1" && !parts[0].isEmpty && parts[0].utf8.allSatisfy { Self.isTokenByte($0) }
+      && (parts[1].hasPrefix("/") || parts[1] == "*") && parts[1].utf8.allSatisfy { 0x21...0x7E ~= $0 && $0 != UInt8(ascii: "#") }
+    guard isRequestLine else { throw MalformedMessage("'\(startLine)' is no request line for an upstream") }
+  }
+
+  /// Fails unless there is one `Host`, of a name or address and perhaps a port.
+  func checkHost() throws {
+    guard values("Host").count == 1, let host = value("Host") else { throw MalformedMessage("not one Host:\n\(self)") }
+    let name = host.hasPrefix("[") ? host.prefix { $0 != "]" }.dropFirst() : host.prefix { $0 != ":" }
+    let port = host.dropFirst(host.hasPrefix("[") ? name.count + 2 : name.count)
+    let isAddress = host.hasPrefix("[") && name.utf8.allSatisfy { Self.isHexadecimal($0) || ":.".utf8.contains($0) }
+    let isName = name.utf8.allSatisfy { 0x30...0x39 ~= $0 || 0x61...0x7A ~= $0 | 0x20 || "-._~".utf8.contains($0) }
+    let isPort = port.isEmpty || port.first == ":" && port.dropFirst().utf8.allSatisfy { 0x30...0x39 ~= $0 }
+    guard !name.isEmpty, isAddress || isName, isPort else { throw MalformedMessage("'\(host)' is no Host") }
+  }
+
+  private static func isHexadecimal(_ byte: UInt8) -> Bool {
+    switch byte {
+    case 0x30...0x39, 0x41...0x46, 0x61...0x66: true
+    default: false
     }
   }
 }

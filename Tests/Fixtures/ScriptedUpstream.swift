@@ -107,7 +107,7 @@ public final class ScriptedUpstream: Sendable {
   private func serveOne(_ connection: RawConnection, number: Int) throws -> Bool {
     guard let head = try connection.readHead() else { return false }
     try head.checkRequestLine()
-    guard head.values("Host").count == 1 else { throw MalformedMessage("not one Host:\n\(head)") }
+    try head.checkHost()
     let framing = try head.requestFraming()
     let index = state.withLock { state in
       state.requests.append(Request(message: head, connection: number, isComplete: framing == .none))

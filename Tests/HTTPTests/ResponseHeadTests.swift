@@ -56,6 +56,8 @@ let refusedResponses: [ResponseCase] = [
   ResponseCase("HTTP/1.1 099 OK\r\n\r\n", .statusOutOfRange, "RFC 9110 section 15"),
   ResponseCase("HTTP/1.1 600 OK\r\n\r\n", .statusOutOfRange, "RFC 9110 section 15"),
   ResponseCase("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n", .upgradeNotRequested, "RFC 9110 section 15.2.2"),
+  ResponseCase("HTTP/1.1 103 Early Hints\r\nContent-Length: 5\r\n\r\n", .interimAnswerWithBody, "RFC 9110 section 8.6"),
+  ResponseCase("HTTP/1.1 100 Continue\r\nTransfer-Encoding: chunked\r\n\r\n", .interimAnswerWithBody, "RFC 9112 section 6.1"),
   ResponseCase("HTTP/1.1 200 OK\nContent-Length: 5\r\n\r\n", .bareLineFeed, "RFC 9112 section 2.2"),
   ResponseCase("HTTP/1.1 200 O\rK\r\n\r\n", .bareCarriageReturn, "RFC 9112 section 2.2"),
   ResponseCase(ok("A: b\0\r\n"), .controlCharacter, "RFC 9110 section 5.5"),

@@ -74,6 +74,8 @@ public enum HeadRefusal: Sendable, Equatable, CaseIterable {
   case statusOutOfRange
   /// A 101 that nobody asked for (RFC 9110 section 15.2.2).
   case upgradeNotRequested
+  /// An interim answer that announces a body (RFC 9110 section 8.6; RFC 9112 section 6.1).
+  case interimAnswerWithBody
 
   /// The code of the answer to the client.
   public var code: ProblemCode {
@@ -84,7 +86,7 @@ public enum HeadRefusal: Sendable, Equatable, CaseIterable {
     case .versionNotSupported: .versionNotSupported
     case .transferEncodingNotSupported: .notImplemented
     case .expectationNotSupported: .expectationFailed
-    case .statusLineMalformed, .statusOutOfRange, .upgradeNotRequested: .upstreamInvalid
+    case .statusLineMalformed, .statusOutOfRange, .upgradeNotRequested, .interimAnswerWithBody: .upstreamInvalid
     default: .httpMalformed
     }
   }
@@ -131,6 +133,7 @@ public enum HeadRefusal: Sendable, Equatable, CaseIterable {
     case .statusLineMalformed: "the status line is malformed"
     case .statusOutOfRange: "the status is out of range"
     case .upgradeNotRequested: "the protocol was switched unasked"
+    case .interimAnswerWithBody: "an interim answer announces a body"
     }
   }
 }

@@ -87,6 +87,9 @@ struct ResponseParser: ~Copyable {
     if let refusal = framingFields.conflict(isHTTP10: line.version == .http10) { return refuse(refusal) }
     // Upgrade is never passed on, so nothing was asked for.
     if line.status == 101 { return refuse(.upgradeNotRequested) }
+    // An upstream that announces a body there may send one, and what it holds would be taken for the final answer.
+    let announcesBody = framingFields.isChunked || framingFields.contentLength ?? 0 > 0
+    if line.status < 200, announcesBody { return refuse(.interimAnswerWithBody) }
     let byteCount = scanner.lineStart
     table.bytes.append(bytes.extracting(first: byteCount))
     if connection.otherCount > 0, let refusal = table.dropFieldsNamedByConnection(isGateField: { _ in false }) {
