@@ -39,6 +39,20 @@ func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     path: "Tests/\(name)Tests", swiftSettings: testSettings)
 }
 
+/// The checks that fuzzers make. Ordinarily they belong to a test that replays seeds and findings; `scripts/fuzz` makes of the same
+/// checks a program with libFuzzer, whose run time no other build needs.
+func fuzzers(_ dependencies: [Target.Dependency]) -> Target {
+  let path = "Tests/Fuzz"
+  let data = ["Seeds", "Findings"]
+  return Context.environment["ATTESTGATE_FUZZ"] == "1"
+    ? .executableTarget(
+      name: "Fuzz", dependencies: dependencies, path: path, exclude: data + ["Replay"], sources: ["Checks", "Driver"],
+      swiftSettings: testSettings)
+    : .testTarget(
+      name: "FuzzTests", dependencies: dependencies, path: path, exclude: data + ["Driver"], sources: ["Checks", "Replay"],
+      swiftSettings: testSettings)
+}
+
 let package = Package(
   name: "AttestGate",
   products: [
@@ -89,6 +103,7 @@ let package = Package(
       name: "AcceptanceTests", dependencies: ["Fixtures", "Cryptography", "AppAttest", "SimulatedDevice", "attestgate"],
       path: "Tests/AcceptanceTests",
       swiftSettings: testSettings),
+    fuzzers(["Bytes", "HTTP", "Routing", "Cryptography", "AppAttest", "Store", "Gate", "Configuration"]),
     tests("Bytes", []),
     tests("HTTP", ["Bytes"]),
     tests("Store", ["Fixtures", "Bytes", "EventLoop", "Cryptography", "AppAttest"]),
