@@ -4,13 +4,7 @@ import Cryptography
 
 /// An attestation object that is taken encodes to an object with the same fields; nothing but what a device made is ever verified.
 func checkAttestation(_ bytes: [UInt8]) throws(Broken) {
-  var inspection = AttestationInspection(at: 1_790_000_000)
-  inspection.challenge = [1, 2, 3]
-  let report = inspection.report(on: bytes)
-  guard let object = try? AttestationObject(bytes.span) else {
-    try require(report.fields.isEmpty, "something is told of an object that cannot be read")
-    return
-  }
+  guard let object = try? AttestationObject(bytes.span) else { return }
   let encoded = CBORWriting.map([
     (CBORWriting.text("authData"), CBORWriting.bytes(object.authenticatorData)),
     (
@@ -25,7 +19,17 @@ func checkAttestation(_ bytes: [UInt8]) throws(Broken) {
   try require((try? AttestationObject(encoded.span)) == object, "is encoded as an object that reads otherwise")
   try checkAuthenticatorData(object)
   for certificate in object.certificates { try checkCertificate(certificate) }
+  // Judging a chain takes far longer than all the rest: some inputs must do.
+  if bytes.count < 1024 || bytes.count % 8 == 0 { try checkReport(bytes) }
+}
+
+/// Every step is judged, whatever the steps before it found, and no object passes all of them: none was made for this challenge.
+private func checkReport(_ bytes: [UInt8]) throws(Broken) {
+  var inspection = AttestationInspection(at: 1_790_000_000)
+  inspection.challenge = [1, 2, 3]
+  let report = inspection.report(on: bytes)
   try require(!report.fields.isEmpty, "nothing is told of an object that can be read")
+  try require(report.code != nil, "an object is verified that no device made")
 }
 
 /// The authenticator data, written from its fields with no extensions but the known ones.

@@ -8,10 +8,11 @@ struct PlainHead {
     var lines: [[UInt8]] = []
     var line: [UInt8] = []
     for byte in bytes {
-      line.append(byte)
-      if line.suffix(2) == [13, 10] {
-        lines.append(line.dropLast(2))
+      if byte == 10, line.last == 13 {
+        lines.append(line.dropLast())
         line = []
+      } else {
+        line.append(byte)
       }
     }
     // One empty line is forgiven before a request.
@@ -43,7 +44,8 @@ struct PlainHead {
   /// Whether a byte stands in it that ends a line somewhere, or a string.
   var holdsControls: Bool {
     func isControl(_ byte: UInt8) -> Bool { byte < 0x20 && byte != 0x09 || byte == 0x7F }
-    return startLine.contains(where: isControl) || fields.contains { $0.name.contains(where: isControl) || $0.value.contains(where: isControl) }
+    return startLine.contains(where: isControl)
+      || fields.contains { $0.name.contains(where: isControl) || $0.value.contains(where: isControl) }
   }
 
   private static func lowerCased(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
