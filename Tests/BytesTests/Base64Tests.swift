@@ -27,6 +27,40 @@ import Testing
     #expect(Base64.decode("Zm9v", maximum: 3) != nil)
   }
 
+  @Test(arguments: [("Zm9v", true), ("Zm9", false), ("Zm9vYg==", false), ("Zm9*", false), ("Z", false)])
+  func decodingInPlaceTakesExactlySoManyBytes(text: String, isTaken: Bool) {
+    var bytes = InlineArray<3, UInt8>(repeating: 0)
+    var span = bytes.mutableSpan
+    let taken = Base64.decode(Array(text.utf8).span, filling: &span)
+    #expect(taken == isTaken)
+    if isTaken { #expect(Array(copying: bytes.span) == Array("foo".utf8)) }
+  }
+
+  @Test func everyByteThatIsNoDigitIsRefusedWhereverItStands() {
+    let digits = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_".utf8)
+    for byte in UInt8.min...UInt8.max where !digits.contains(byte) {
+      for length in [2, 3, 4, 6, 7, 8] {
+        for place in 0..<length {
+          var text = [UInt8](repeating: UInt8(ascii: "A"), count: length)
+          text[place] = byte
+          // Padding in its place is no foreign character.
+          if byte == UInt8(ascii: "="), length % 4 == 0, place == length - 1 { continue }
+          #expect(Base64.decode(text.span, maximum: 8) == nil, "byte \(byte) at \(place) of \(length)")
+        }
+      }
+    }
+  }
+
+  @Test func whatIsAppendedToAQueueIsWhatEncodingGives() {
+    for count in 0..<100 {
+      let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 167 &+ count) }
+      var queue = ByteQueue()
+      queue.append(base64: bytes.span)
+      queue.append(base64URL: bytes.span)
+      #expect(queue.copied() == Array((Base64.encode(bytes.span) + Base64.encodeURL(bytes.span)).utf8))
+    }
+  }
+
   @Test func encodingAndDecodingAreInverse() {
     for count in 0..<200 {
       let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 167 &+ count) }

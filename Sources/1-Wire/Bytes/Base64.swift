@@ -5,27 +5,13 @@ public enum Base64 {
   /// Nil for white space, foreign characters, the two alphabets mixed, wrong padding, non-zero trailing bits, or a longer value:
   /// two texts that decode alike would be two names of one thing.
   public static func decode(_ text: Span<UInt8>, maximum: Int) -> [UInt8]? {
-    guard let digits = digitCount(text) else { return nil }
-    let count = digits * 6 / 8
-    guard count <= maximum else { return nil }
-    var bytes = [UInt8]()
-    bytes.reserveCapacity(count)
-    var accumulator: UInt32 = 0
-    var bits = 0
-    var alphabets: UInt8 = 0
-    for index in 0..<digits {
-      let entry = decodingTable[Int(text[index])]
-      if entry == invalid { return nil }
-      alphabets |= entry & 0xC0
-      accumulator = accumulator << 6 | UInt32(entry & 0x3F)
-      bits += 6
-      if bits >= 8 {
-        bits -= 8
-        bytes.append(UInt8(truncatingIfNeeded: accumulator >> UInt32(bits)))
-      }
+    guard let digits = digitCount(text), digits * 6 / 8 <= maximum else { return nil }
+    var isValid = false
+    let bytes = unsafe [UInt8](unsafeUninitializedCapacity: digits * 6 / 8) { output, count in
+      count = digits * 6 / 8
+      isValid = unsafe decode(text, digits, to: output)
     }
-    let trailing = accumulator & ((1 << UInt32(bits)) - 1)
-    return trailing == 0 && alphabets != 0xC0 ? bytes : nil
+    return isValid ? bytes : nil
   }
 
   /// Decodes `text`, as ``decode(_:maximum:)-(Span<UInt8>,_)`` does.
@@ -33,15 +19,23 @@ public enum Base64 {
     decode(Array(text.utf8).span, maximum: maximum)
   }
 
+  /// Decodes `text` into `bytes`, which it must fill exactly; without an allocation. What is left there after a failure means nothing.
+  public static func decode(_ text: Span<UInt8>, filling bytes: inout MutableSpan<UInt8>) -> Bool {
+    guard let digits = digitCount(text), digits * 6 / 8 == bytes.count else { return false }
+    return unsafe bytes.withUnsafeMutableBufferPointer { unsafe decode(text, digits, to: $0) }
+  }
+
   /// Standard base64, padded: Apple's form of a key identifier.
   public static func encode(_ bytes: Span<UInt8>) -> String {
-    String(decoding: digits(bytes, alphabet: standardAlphabet, padded: true), as: UTF8.self)
+    unsafe String(unsafeUninitializedCapacity: characterCount(bytes.count, .standard)) { unsafe encode(bytes, .standard, to: $0) }
   }
 
   /// base64url without padding.
   public static func encodeURL(_ bytes: Span<UInt8>) -> String {
-    String(decoding: digits(bytes, alphabet: urlAlphabet, padded: false), as: UTF8.self)
+    unsafe String(unsafeUninitializedCapacity: characterCount(bytes.count, .url)) { unsafe encode(bytes, .url, to: $0) }
   }
+
+  // MARK: Decoding
 
   /// The digits without their padding, nil when the length or the padding cannot be right.
   private static func digitCount(_ text: Span<UInt8>) -> Int? {
@@ -53,37 +47,127 @@ public enum Base64 {
     return digits
   }
 
-  private static func digits(_ bytes: Span<UInt8>, alphabet: StaticString, padded: Bool) -> [UInt8] {
-    var text = [UInt8]()
-    text.reserveCapacity((bytes.count + 2) / 3 * 4)
-    let letters = Array(alphabet.description.utf8)
-    var index = 0
-    while index < bytes.count {
-      let left = bytes.count - index
-      let group =
-        UInt32(bytes[index]) << 16 | (left > 1 ? UInt32(bytes[index + 1]) << 8 : 0) | (left > 2 ? UInt32(bytes[index + 2]) : 0)
-      text.append(letters[Int(group >> 18)])
-      text.append(letters[Int(group >> 12 & 63)])
-      if left > 1 { text.append(letters[Int(group >> 6 & 63)]) } else if padded { text.append(UInt8(ascii: "=")) }
-      if left > 2 { text.append(letters[Int(group & 63)]) } else if padded { text.append(UInt8(ascii: "=")) }
-      index += 3
+  /// Decodes the first `digits` characters of `text`, a number that ``digitCount(_:)`` gave, to `output`, which has room for `digits` × 6 / 8 bytes.
+  private static func decode(_ text: Span<UInt8>, _ digits: Int, to output: UnsafeMutableBufferPointer<UInt8>) -> Bool {
+    precondition(digits <= text.count)
+    let table = decodingTable
+    var seen: UInt8 = 0
+    var accumulator: UInt32 = 0
+    // Four characters are three bytes; the last two or three are one or two. No index goes beyond `digits` and `digits` × 6 / 8.
+    unsafe text.withUnsafeBufferPointer { text in
+      var place = 0
+      var index = 0
+      while index + 4 <= digits {
+        let (first, second) = unsafe (table[Int(text[index])], table[Int(text[index + 1])])
+        let (third, fourth) = unsafe (table[Int(text[index + 2])], table[Int(text[index + 3])])
+        seen |= first | second | third | fourth
+        let group = UInt32(first & 63) << 18 | UInt32(second & 63) << 12 | UInt32(third & 63) << 6 | UInt32(fourth & 63)
+        unsafe output[place] = UInt8(truncatingIfNeeded: group >> 16)
+        unsafe output[place + 1] = UInt8(truncatingIfNeeded: group >> 8)
+        unsafe output[place + 2] = UInt8(truncatingIfNeeded: group)
+        index += 4
+        place += 3
+      }
+      var bits: UInt32 = 0
+      while index < digits {
+        let entry = unsafe table[Int(text[index])]
+        seen |= entry
+        accumulator = accumulator << 6 | UInt32(entry & 63)
+        bits += 6
+        index += 1
+        guard bits >= 8 else { continue }
+        bits -= 8
+        unsafe output[place] = UInt8(truncatingIfNeeded: accumulator >> bits)
+        place += 1
+      }
+      accumulator &= (1 << bits) - 1
     }
-    return text
+    // What is left are trailing bits.
+    return accumulator == 0 && seen < bothAlphabets
   }
 
-  private static let standardAlphabet: StaticString = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
-  private static let urlAlphabet: StaticString = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
-
-  /// No value: bit 6 marks the standard alphabet's own digits, bit 7 the URL alphabet's; both together are no digit's.
+  /// Bit 6 marks the standard alphabet's own digits, bit 7 the URL alphabet's.
+  private static let bothAlphabets: UInt8 = 0xC0
+  /// No digit: it looks as if it were of both alphabets.
   private static let invalid: UInt8 = 0xFF
 
-  private static let decodingTable: [UInt8] = {
-    var table = [UInt8](repeating: invalid, count: 256)
-    for (value, letter) in standardAlphabet.description.utf8.enumerated() { table[Int(letter)] = UInt8(value) }
+  private static let decodingTable: InlineArray<256, UInt8> = {
+    var table = InlineArray<256, UInt8>(repeating: invalid)
+    for (value, letter) in Alphabet.standard.letters.description.utf8.enumerated() { table[Int(letter)] = UInt8(value) }
     table[Int(UInt8(ascii: "+"))] = 62 | 0x40
     table[Int(UInt8(ascii: "/"))] = 63 | 0x40
     table[Int(UInt8(ascii: "-"))] = 62 | 0x80
     table[Int(UInt8(ascii: "_"))] = 63 | 0x80
     return table
   }()
+
+  // MARK: Encoding
+
+  enum Alphabet {
+    /// Padded.
+    case standard
+    /// Not padded.
+    case url
+
+    var letters: StaticString {
+      switch self {
+      case .standard: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+      case .url: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+      }
+    }
+  }
+
+  static func characterCount(_ byteCount: Int, _ alphabet: Alphabet) -> Int {
+    switch alphabet {
+    case .standard: (byteCount + 2) / 3 * 4
+    case .url: (byteCount * 4 + 2) / 3
+    }
+  }
+
+  /// Writes the text of `bytes` to `output`, which has room for ``characterCount(_:_:)`` characters; how many it is.
+  static func encode(_ bytes: Span<UInt8>, _ alphabet: Alphabet, to output: UnsafeMutableBufferPointer<UInt8>) -> Int {
+    let count = bytes.count
+    precondition(output.count >= characterCount(count, alphabet))
+    // Every index into the letters is below 64, every one into `output` below the number of characters.
+    let letters = unsafe alphabet.letters.utf8Start
+    var place = 0
+    var index = 0
+    while index + 3 <= count {
+      let group = UInt32(bytes[index]) << 16 | UInt32(bytes[index + 1]) << 8 | UInt32(bytes[index + 2])
+      unsafe output[place] = letters[Int(group >> 18)]
+      unsafe output[place + 1] = letters[Int(group >> 12 & 63)]
+      unsafe output[place + 2] = letters[Int(group >> 6 & 63)]
+      unsafe output[place + 3] = letters[Int(group & 63)]
+      index += 3
+      place += 4
+    }
+    guard index < count else { return place }
+    let group = UInt32(bytes[index]) << 16 | (index + 1 < count ? UInt32(bytes[index + 1]) << 8 : 0)
+    unsafe output[place] = letters[Int(group >> 18)]
+    unsafe output[place + 1] = letters[Int(group >> 12 & 63)]
+    place += 2
+    if index + 1 < count {
+      unsafe output[place] = letters[Int(group >> 6 & 63)]
+      place += 1
+    }
+    while alphabet == .standard && place % 4 != 0 {
+      unsafe output[place] = UInt8(ascii: "=")
+      place += 1
+    }
+    return place
+  }
+}
+
+extension ByteQueue {
+  /// Appends the standard base64 of `bytes`, padded.
+  public mutating func append(base64 bytes: Span<UInt8>) { append(bytes, .standard) }
+
+  /// Appends the base64url of `bytes`, without padding.
+  public mutating func append(base64URL bytes: Span<UInt8>) { append(bytes, .url) }
+
+  private mutating func append(_ bytes: Span<UInt8>, _ alphabet: Base64.Alphabet) {
+    _ = unsafe appendFilling(minimum: Base64.characterCount(bytes.count, alphabet)) { room in
+      unsafe Base64.encode(bytes, alphabet, to: room.bindMemory(to: UInt8.self))
+    }
+  }
 }
