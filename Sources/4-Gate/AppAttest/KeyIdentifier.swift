@@ -11,10 +11,10 @@ public struct KeyIdentifier: Sendable, Hashable {
 
   /// From base64 in either alphabet, padded or not; nil unless it is exactly 32 bytes.
   public init?(base64 text: Span<UInt8>) {
-    guard let bytes = Base64.decode(text, maximum: SHA256Digest.byteCount), let digest = SHA256Digest(bytes.span) else { return nil }
+    guard let digest = SHA256Digest(base64: text) else { return nil }
     self.digest = digest
   }
 
   /// Apple's form: standard base64, padded, 44 characters.
-  public var base64: String { Base64.encode(digest.bytes.span) }
+  public var base64: String { Base64.encode(digest.span) }
 }

@@ -22,7 +22,7 @@ public enum HMACSHA256 {
     inner.update(block.span)
     inner.update(first)
     inner.update(second)
-    let innerDigest = InlineArray<32, UInt8>(inner.finalize())
+    let innerDigest = inner.finalize()
     for index in 0..<blockBytes { block[index] ^= 0x36 ^ 0x5C }
     return SHA256.digest(block.span, innerDigest.span)
   }

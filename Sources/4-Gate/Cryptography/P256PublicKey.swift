@@ -32,7 +32,6 @@ public final class P256PublicKey {
 
   /// Whether `signature`, known to be strict DER, is one over `digest`.
   func isSignature(_ signature: Span<UInt8>, over digest: SHA256Digest) -> Bool {
-    let digest = InlineArray<32, UInt8>(digest)
     let digestSpan = digest.span
     let result = unsafe signature.withUnsafeBufferPointer { signature in
       unsafe digestSpan.withUnsafeBufferPointer { digest in
