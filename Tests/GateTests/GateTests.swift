@@ -67,8 +67,7 @@ import Testing
   @Test func anUnboundBodyIsNotWaitedFor() async throws {
     let fixture = try await GateFixture()
     fixture.policy.binding = [.method, .path]
-    var facts = fixture.request { $0.signedBody = nil }
-    facts.body = .unknown
+    let facts = fixture.request { $0.signedBody = nil }.with(body: .unknown)
     guard case .admit(let admission) = await fixture.gate.examine(facts, policy: fixture.policy, hint: nil) else {
       Issue.record("not admitted")
       return

@@ -163,8 +163,7 @@ import Testing
   @Test func aBodyThatProvesTooLargeIsUnverifiedAndConsumesNothing() async throws {
     let fixture = try await fixture()
     fixture.policy.bodyBytesMax = 1
-    var facts = fixture.request()
-    facts.body = .unknown
+    let facts = fixture.request().with(body: .unknown)
     let outcome = await fixture.judge(facts, body: GateTests.body)
     #expect(outcome.isUnverified)
     #expect(outcome.decision?.reason == .bodyTooLarge)

@@ -1,5 +1,6 @@
 public import AppAttest
 public import Bytes
+import Cryptography
 import HTTP
 import Store
 
@@ -100,7 +101,7 @@ extension Admission {
       queue.append("\r\n")
     case .verified(let key, let app, let environment, let counter):
       queue.append("X-App-Attest-Status: verified\r\nX-App-Attest-Key-Id: ")
-      queue.append(key.base64)
+      queue.append(base64: key.digest.span)
       queue.append("\r\nX-App-Attest-App: ")
       queue.append(app)
       queue.append("\r\nX-App-Attest-Environment: ")

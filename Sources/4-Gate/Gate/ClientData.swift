@@ -66,9 +66,7 @@ struct ClientData: Equatable {
 
   /// 64 hexadecimal digits, or base64 of 32 bytes, which is never that long.
   private static func digest(_ text: Span<UInt8>) -> SHA256Digest? {
-    let bytes =
-      text.count == SHA256Digest.byteCount * 2
-      ? Hexadecimal.decode(text) : Base64.decode(text, maximum: SHA256Digest.byteCount)
-    return bytes.flatMap { SHA256Digest($0.span) }
+    guard text.count == SHA256Digest.byteCount * 2 else { return SHA256Digest(base64: text) }
+    return Hexadecimal.decode(text).flatMap { SHA256Digest($0.span) }
   }
 }

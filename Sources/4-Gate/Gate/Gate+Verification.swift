@@ -38,7 +38,7 @@ extension Gate {
     _ inputs: RequestInputs, clientDataHash: SHA256Digest, challenge: OpenedChallenge?, _ policy: GatePolicy, hint: KeyIdentifier?,
     _ trace: inout GateTrace
   ) async throws(CheckFailure) -> ExaminedRequest.Ground {
-    let nonce = inputs.assertion.nonce(clientDataHash: clientDataHash).bytes
+    let nonce = inputs.assertion.nonce(clientDataHash: clientDataHash)
     let signer: Signer
     do throws(CheckFailure) {
       signer =
@@ -65,14 +65,15 @@ extension Gate {
 
   /// The named key, once its signature is verified.
   private func namedSigner(
-    _ identifier: KeyIdentifier, _ inputs: RequestInputs, nonce: [UInt8], _ policy: GatePolicy, _ trace: inout GateTrace
+    _ identifier: KeyIdentifier, _ inputs: RequestInputs, nonce: SHA256Digest, _ policy: GatePolicy, _ trace: inout GateTrace
   ) async throws(CheckFailure) -> Signer {
     guard let cached = try await enrolledKey(among: [identifier], &trace) else {
       throw CheckFailure(.keyUnknown, "No key with this identifier is enrolled here.")
     }
     let rpIDHash = try apps.check(cached.key, under: policy)
     if let refusal = inputs.assertion.refusal(rpIDHash: rpIDHash) { throw CheckFailure(refusal) }
-    guard let proof = cached.publicKey.verify(signature: inputs.assertion.signature.span, message: nonce.span) else {
+    let signature = inputs.assertion.signature
+    guard let proof = cached.publicKey.verify(signature: signature.span, message: nonce.span) else {
       throw CheckFailure(AssertionRefusal.signatureInvalid)
     }
     return Signer(cached: cached, rpIDHash: rpIDHash, proof: proof)
@@ -81,7 +82,7 @@ extension Gate {
   /// The key that the signature itself determines (wire.md, Key recovery): the connection's last one if it verifies, else the one among
   /// the recovered candidates that is enrolled.
   private func recoveredSigner(
-    _ inputs: RequestInputs, nonce: [UInt8], _ policy: GatePolicy, hint: KeyIdentifier?, _ trace: inout GateTrace
+    _ inputs: RequestInputs, nonce: SHA256Digest, _ policy: GatePolicy, hint: KeyIdentifier?, _ trace: inout GateTrace
   ) async throws(CheckFailure) -> Signer {
     try checkAppAndCounter(inputs, policy)
     let signature = inputs.assertion.signature
@@ -123,7 +124,8 @@ extension Gate {
     _ challenge: OpenedChallenge?, for key: KeyIdentifier, _ inputs: RequestInputs
   ) throws(CheckFailure) -> ChallengeMark? {
     guard let challenge else { return nil }
-    let fingerprint = SHA256.digest(inputs.assertionBytes.span, inputs.clientDataBytes.span)
+    let (assertion, clientData) = (inputs.assertionBytes, inputs.clientDataBytes)
+    let fingerprint = SHA256.digest(assertion.span, clientData.span)
     guard let mark = challenge.mark(for: key, fingerprint: fingerprint) else { throw CheckFailure(ChallengeRefusal.wrongKey) }
     return mark
   }

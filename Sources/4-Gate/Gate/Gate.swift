@@ -74,8 +74,9 @@ public final class Gate {
 
     // Step 3: the challenge; steps 3 to 5: key, app, signature.
     let challenge = try await openChallenge(inputs)
+    let clientData = inputs.clientDataBytes
     return try await verify(
-      inputs, clientDataHash: SHA256.digest(inputs.clientDataBytes.span), challenge: challenge, policy, hint: hint, &trace)
+      inputs, clientDataHash: SHA256.digest(clientData.span), challenge: challenge, policy, hint: hint, &trace)
   }
 
   /// Everything from the body on. `body` is nil where it was not asked for.

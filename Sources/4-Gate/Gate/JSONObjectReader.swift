@@ -208,25 +208,25 @@ struct JSONObjectReader: ~Copyable, ~Escapable {
   private func decode(_ string: StringRange) -> [UInt8] {
     let raw = bytes.bytes(at: string.range)
     guard string.hasEscapes else { return [UInt8](copying: raw) }
-    var decoded = [UInt8]()
-    decoded.reserveCapacity(raw.count)
-    var index = string.range.start
-    while index < string.range.end {
-      if bytes[index] != UInt8(ascii: "\\") {
-        decoded.append(bytes[index])
-        index += 1
-      } else if let byte = Self.escaped(bytes[index + 1]) {
-        decoded.append(byte)
-        index += 2
-      } else {
-        index += append(codePointAt: index, to: &decoded)
+    // No escape is shorter than what it stands for.
+    return [UInt8](capacity: raw.count) { decoded in
+      var index = string.range.start
+      while index < string.range.end {
+        if bytes[index] != UInt8(ascii: "\\") {
+          decoded.append(bytes[index])
+          index += 1
+        } else if let byte = Self.escaped(bytes[index + 1]) {
+          decoded.append(byte)
+          index += 2
+        } else {
+          index += append(codePointAt: index, to: &decoded)
+        }
       }
     }
-    return decoded
   }
 
   /// Appends what `\uXXXX`, or a pair of them, stands for; how many bytes it took. ``skipEscape()`` checked it.
-  private func append(codePointAt index: Int, to decoded: inout [UInt8]) -> Int {
+  private func append(codePointAt index: Int, to decoded: inout OutputSpan<UInt8>) -> Int {
     guard let unit = codeUnit(at: index) else { return 6 }
     if Self.isHighSurrogate(unit), let low = codeUnit(at: index + 6) {
       Self.append(0x10000 + (unit & 0x3FF) << 10 + low & 0x3FF, to: &decoded)
@@ -236,9 +236,9 @@ struct JSONObjectReader: ~Copyable, ~Escapable {
     return 6
   }
 
-  private static func append(_ codePoint: UInt32, to decoded: inout [UInt8]) {
+  private static func append(_ codePoint: UInt32, to decoded: inout OutputSpan<UInt8>) {
     guard let scalar = Unicode.Scalar(codePoint) else { return }
-    decoded.append(contentsOf: UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter)
+    for byte in UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter { decoded.append(byte) }
   }
 
   private func index(of name: StringRange, in names: [StaticString]) -> Int? {

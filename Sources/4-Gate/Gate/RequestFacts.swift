@@ -18,28 +18,29 @@ public enum BodyLength: Sendable, Equatable {
   case unknown
 }
 
-/// All that the gate looks at in one request's head. Copies, since they outlive the head's buffer while the store is asked.
-public struct RequestFacts: Sendable {
+/// All that the gate looks at in one request's head. Copies, since they outlive the head's buffer while the store is asked; an object,
+/// since it is handed from step to step, and a struct of so many arrays would be counted up and down at each.
+public final class RequestFacts: Sendable {
   /// The method as it was sent.
-  public var method: [UInt8]
+  public let method: [UInt8]
   /// The path in normal form: what was matched and what is forwarded.
-  public var normalPath: [UInt8]
+  public let normalPath: [UInt8]
   /// The path as it was sent, without the query.
-  public var rawPath: [UInt8]
+  public let rawPath: [UInt8]
   /// The raw query without `?`; nil when the target has no `?`.
-  public var query: [UInt8]?
+  public let query: [UInt8]?
   /// Host and port as the request named them, for example `API.example.com:8443`.
-  public var host: [UInt8]
+  public let host: [UInt8]
   /// The port that a client leaves out: 443 where the client spoke TLS, else 80.
-  public var defaultPort: UInt16
+  public let defaultPort: UInt16
   /// The field that the route's policy names for the assertion.
-  public var assertion: FieldInput
+  public let assertion: FieldInput
   /// The field that the route's policy names for the client data.
-  public var clientData: FieldInput
+  public let clientData: FieldInput
   /// The field that the route's policy names for the key identifier.
-  public var keyID: FieldInput
+  public let keyID: FieldInput
   /// What is known of the body.
-  public var body: BodyLength
+  public let body: BodyLength
 
   /// The facts of one request.
   public init(

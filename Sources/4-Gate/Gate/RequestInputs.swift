@@ -2,29 +2,33 @@ import AppAttest
 import Bytes
 import HTTP
 
-/// The gate's inputs of one request, decoded and bounded: step 2 of the order of checks.
-struct RequestInputs {
+/// The gate's inputs of one request, decoded and bounded: step 2 of the order of checks. An object for the reason that the facts are one.
+final class RequestInputs: Sendable {
   /// The assertion's CBOR.
-  var assertionBytes: [UInt8]
+  let assertionBytes: [UInt8]
   /// The assertion, decoded.
-  var assertion: Assertion
+  let assertion: Assertion
   /// The bytes that were hashed and signed; empty where the body is the client data.
-  var clientDataBytes: [UInt8] = []
+  let clientDataBytes: [UInt8]
   /// What they say.
-  var clientData = ClientData()
+  let clientData: ClientData
   /// The key that the request names, by header or client data.
-  var key: KeyIdentifier?
+  let key: KeyIdentifier?
 
   /// Reads what the profile of `policy` asks for, and compares the client data with the head that it came with.
   init(_ facts: RequestFacts, under policy: GatePolicy) throws(CheckFailure) {
     (assertionBytes, assertion) = try Self.assertion(facts.assertion)
     if policy.clientData == .json {
-      clientDataBytes = try Self.clientData(facts.clientData)
+      let bytes = try Self.clientData(facts.clientData)
+      clientDataBytes = bytes
       do throws(ClientData.Failure) {
-        clientData = try ClientData(json: clientDataBytes.span)
+        clientData = try ClientData(json: bytes.span)
       } catch {
         throw CheckFailure(error.code, error.detail)
       }
+    } else {
+      clientDataBytes = []
+      clientData = ClientData()
     }
     key = try Self.key(facts.keyID, member: clientData.keyIdentifier)
     guard key != nil || !policy.requiresKeyID else {

@@ -46,7 +46,7 @@ public struct OpenedChallenge: Sendable, Equatable {
   /// Whether `key` may use it.
   public func isGood(for key: KeyIdentifier) -> Bool {
     guard let boundKey else { return true }
-    return constantTimeEqual(boundKey.span, key.digest.bytes.span.extracting(first: boundKey.count))
+    return constantTimeEqual(boundKey.span, key.digest.span.extracting(first: boundKey.count))
   }
 
   /// The mark that uses it up for `key`, by the bytes whose SHA-256 is `fingerprint`; nil when it was made for another key.
@@ -71,7 +71,7 @@ public struct OpenedChallenge: Sendable, Equatable {
 /// | 16 | only when bound: the first 16 bytes of the key identifier |
 /// | 16 | HMAC-SHA256 over all of the above, truncated |
 ///
-/// which is 72 characters, or 88 when bound. The key's part is inside the sealed bytes and not only under the HMAC: so a challenge
+/// which is 67 characters, or 88 when bound. The key's part is inside the sealed bytes and not only under the HMAC: so a challenge
 /// for another key is told apart from one that is not ours. Half of a key identifier suffices: to use a challenge bound to another's
 /// key one needs a second preimage of 128 bits of SHA-256.
 public struct ChallengeSeal: Sendable {
@@ -120,7 +120,7 @@ public struct ChallengeSeal: Sendable {
   ) -> Result<OpenedChallenge, ChallengeRefusal> {
     guard let bytes = Self.decode(text), let secret = secrets.secret(Self.secretIdentifier(of: bytes)) else { return .failure(.unknown) }
     let sealed = bytes.span.extracting(first: bytes.count - Self.codeByteCount)
-    let code = HMACSHA256.code(key: secret.bytes.span, message: sealed).bytes
+    let code = HMACSHA256.code(key: secret.bytes.span, message: sealed)
     guard constantTimeEqual(code.span.extracting(first: Self.codeByteCount), bytes.span.extracting(last: Self.codeByteCount)) else {
       return .failure(.unknown)
     }

@@ -80,12 +80,12 @@ extension Store {
     _ text: [UInt8], purpose: ChallengePurpose, key: KeyIdentifier?, now: Int
   ) async throws(StoreFailure) -> Result<OpenedChallenge, ChallengeRefusal> {
     guard let sealing else { throw StoreFailure(outcomeUnknown: false, reason: "the store was not reached yet") }
-    var seal = ChallengeSeal(sealing)
-    if seal.namesUnknownSecret(text.span) {
+    let seal = ChallengeSeal(sealing)
+    var result = seal.open(text.span, purpose: purpose, key: key, now: now)
+    if case .failure(.unknown) = result, seal.namesUnknownSecret(text.span) {
       await refreshSealing()
-      if let sealing = self.sealing { seal = ChallengeSeal(sealing) }
+      if let sealing = self.sealing { result = ChallengeSeal(sealing).open(text.span, purpose: purpose, key: key, now: now) }
     }
-    let result = seal.open(text.span, purpose: purpose, key: key, now: now)
     if case .failure(.unknown) = result, !health.isUp, ChallengeSeal.isWellFormed(text.span) {
       throw StoreFailure(outcomeUnknown: false, reason: "the store is away, and the challenge may be of its next run")
     }

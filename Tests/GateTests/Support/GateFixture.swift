@@ -153,3 +153,12 @@ struct SignedRequestParts {
       body: body.isEmpty ? .none : .known(body.count))
   }
 }
+
+extension RequestFacts {
+  /// The same request with another body.
+  func with(body: BodyLength) -> RequestFacts {
+    RequestFacts(
+      method: method, normalPath: normalPath, rawPath: rawPath, query: query, host: host, defaultPort: defaultPort, assertion: assertion,
+      clientData: clientData, keyID: keyID, body: body)
+  }
+}

@@ -58,7 +58,7 @@ extension ByteQueue {
   /// The first `count` bytes of a digest as a word.
   mutating func append(word digest: SHA256Digest, first count: Int = SHA256Digest.byteCount) {
     append(wordOf: count)
-    for index in 0..<count { append(digest[index]) }
+    append(digest.span.extracting(first: count))
     endWord()
   }
 
@@ -67,7 +67,7 @@ extension ByteQueue {
     append(wordOf: prefix.count + 5 + 43 + 1)
     append(prefix)
     append("key:{")
-    append(base64URL: identifier.digest, first: SHA256Digest.byteCount)
+    append(base64URL: identifier.digest.span)
     append("}")
     endWord()
   }
@@ -77,7 +77,7 @@ extension ByteQueue {
     append(wordOf: prefix.count + 5 + 22)
     append(prefix)
     append("used:")
-    append(base64URL: challenge, first: 16)
+    append(base64URL: challenge.span.extracting(first: 16))
     endWord()
   }
 
@@ -86,35 +86,9 @@ extension ByteQueue {
     append(wordOf: prefix.count + 6 + 43 + 2 + 12)
     append(prefix)
     append("rate:{")
-    append(base64URL: identifier.digest, first: SHA256Digest.byteCount)
+    append(base64URL: identifier.digest.span)
     append("}:")
-    append(base64URL: scope, first: 9)
+    append(base64URL: scope.span.extracting(first: 9))
     endWord()
-  }
-
-  /// base64url without padding of the first `count` bytes of a digest.
-  private mutating func append(base64URL digest: SHA256Digest, first count: Int) {
-    var accumulator: UInt32 = 0
-    var bits: UInt32 = 0
-    for index in 0..<count {
-      accumulator = accumulator << 8 | UInt32(digest[index])
-      bits += 8
-      while bits >= 6 {
-        bits -= 6
-        append(Self.base64URLDigit(accumulator >> bits & 63))
-      }
-    }
-    if bits > 0 { append(Self.base64URLDigit(accumulator << (6 - bits) & 63)) }
-  }
-
-  private static func base64URLDigit(_ value: UInt32) -> UInt8 {
-    let value = UInt8(truncatingIfNeeded: value)
-    return switch value {
-    case 0..<26: UInt8(ascii: "A") + value
-    case 26..<52: UInt8(ascii: "a") + value - 26
-    case 52..<62: UInt8(ascii: "0") + value - 52
-    case 62: UInt8(ascii: "-")
-    default: UInt8(ascii: "_")
-    }
   }
 }

@@ -1,7 +1,7 @@
 import Bytes
 
 /// A connection that was introduced: what is known of the server at its other end.
-struct RedisSession {
+final class RedisSession {
   let connection: RedisConnection
   let facts: RedisServerFacts
   let sealing: SealingSecrets
@@ -9,4 +9,12 @@ struct RedisSession {
   let scriptDigests: [[UInt8]]
   /// Begins every key.
   let prefix: [UInt8]
+
+  init(connection: RedisConnection, facts: RedisServerFacts, sealing: SealingSecrets, scriptDigests: [[UInt8]], prefix: [UInt8]) {
+    self.connection = connection
+    self.facts = facts
+    self.sealing = sealing
+    self.scriptDigests = scriptDigests
+    self.prefix = prefix
+  }
 }
