@@ -19,7 +19,7 @@ import Testing
     ("<<: {}", "5:1: <<: merge keys are not understood; write the keys out, or use an alias for a whole value"),
     (
       "listeners: [{bind: 127.0.0.1:1, tls: {}}]",
-      "5:33: listeners[0].tls: unknown key; known here: bind, underscore_headers, head_timeout, body_timeout, body_min_rate, idle_timeout, write_timeout, limits"
+      "5:33: listeners[0].tls: unknown key; known here: bind, trusted_proxies, proxy_protocol, underscore_headers, head_timeout, body_timeout, body_min_rate, idle_timeout, write_timeout, limits"
     ),
     ("workers: 1\nworkers: 2", "6:1: workers: repeated key; it is first set in line 5"),
     ("routes: [{pth: /a, upstream: orders}]", "4:11: routes[0].pth: unknown key; did you mean \"path\"?"),
@@ -62,7 +62,50 @@ import Testing
       "admin: {bind: \"127.0.0.1:65536\"}",
       "5:15: admin.bind: has a port that is no number from 0 to 65535; write 127.0.0.1:8080 or [::]:8443"
     ),
-    ("admin: {bind: \"unix:/run/a\"}", "5:15: admin.bind: Unix sockets are not available for listening yet; write an address and a port"),
+    (
+      "admin: {bind: \"unix:run/a\"}",
+      "5:15: admin.bind: must be unix: and the whole path of the socket, such as unix:/run/attestgate/http.sock, and is \"unix:run/a\""
+    ),
+    (
+      "admin: {bind: \"unix:/\(String(repeating: "a", count: 107))\"}",
+      "5:15: admin.bind: has a path longer than the 107 bytes of a socket's; choose a shorter one"
+    ),
+    (
+      "listeners: [{bind: \"unix:/run/a\"}, {bind: \"unix:/run/b\"}, {bind: \"unix:/run/a\"}]",
+      "5:67: listeners[2].bind: an earlier listener has this address already; choose another port"
+    ),
+    // Proxies before the gate
+    (
+      "listeners: [{trusted_proxies: [10.0.0.7/8]}]",
+      "5:32: listeners[0].trusted_proxies[0]: has an address within the block 10.0.0.0/8; write that, or 10.0.0.7 for the one address"
+    ),
+    (
+      "listeners: [{trusted_proxies: [10.0.0.0/33]}]",
+      "5:32: listeners[0].trusted_proxies[0]: must have a length from 0 to 32 behind the slash, and is \"10.0.0.0/33\""
+    ),
+    (
+      "listeners: [{trusted_proxies: [lb.internal]}]",
+      "5:32: listeners[0].trusted_proxies[0]: must be an address or a block of addresses, such as 10.0.0.0/8, 192.0.2.7, fd00::/8 or unix, "
+        + "and is \"lb.internal\""
+    ),
+    (
+      "listeners: [{trusted_proxies: [\"::ffff:10.0.0.7\"]}]",
+      "5:32: listeners[0].trusted_proxies[0]: is an IPv4 address inside IPv6; write it as 10.0.0.7"
+    ),
+    ("listeners: [{trusted_proxies: [unix, unix]}]", "5:38: listeners[0].trusted_proxies[1]: stands in the list already"),
+    (
+      "listeners: [{proxy_protocol: true}]",
+      "5:30: listeners[0].proxy_protocol: needs trusted_proxies beside it: who may say where a connection comes from; "
+        + "from others nothing would be taken"
+    ),
+    (
+      "routes: [{path: /a, upstream: orders, upgrade: [h2c]}]",
+      "4:49: routes[0].upgrade[0]: must be websocket, and is \"h2c\""
+    ),
+    (
+      "routes: [{path: /a, upstream: orders, methods: [POST], upgrade: [websocket]}]",
+      "4:65: routes[0].upgrade: needs GET among the route's methods: a WebSocket begins with it"
+    ),
     ("admin: {bind: \"0.0.0.0:8080\"}", "5:15: admin.bind: is a public listener's address; health and metrics need a port of their own"),
     (
       "listeners: [{bind: \"[::1]:80\"}, {bind: \"[::]:80\"}]",
@@ -129,7 +172,7 @@ import Testing
     ),
     (
       "upstreams: {orders: {servers: [h]}}",
-      "3:32: upstreams.orders.servers[0]: must begin with http://, such as http://10.0.0.7:9000, and is \"h\""
+      "3:32: upstreams.orders.servers[0]: must begin with http://, such as http://10.0.0.7:9000, or be a socket such as unix:/run/app.sock, and is \"h\""
     ),
     (
       "upstreams: {orders: {servers: [\"http://h/api\"]}}",

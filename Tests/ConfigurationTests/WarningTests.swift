@@ -61,6 +61,25 @@ import Testing
           + "put a TLS terminator before it"
       ]
     ),
+    (
+      sound("listeners: [{bind: \"10.0.0.2:80\"}]", "routes: [{path: /a, upstream: orders, gate: off}]"),
+      [
+        "5:20: listeners[0].bind: is a private address, so that a proxy is likely before it, and trusted_proxies is empty: "
+          + "what it says of its clients is replaced, and they all count as one; list it there"
+      ]
+    ),
+    (
+      sound("listeners: [{bind: \"unix:/run/a\"}]"),
+      [
+        "5:20: listeners[0].bind: is a Unix socket, so that a proxy is before it, and trusted_proxies is empty: "
+          + "what it says of its clients is replaced, and they all count as one; list it there"
+      ]
+    ),
+    (sound("listeners: [{bind: \"unix:/run/a\", trusted_proxies: [unix]}, {trusted_proxies: [127.0.0.1]}]"), []),
+    (
+      sound("listeners: [{trusted_proxies: [\"::/0\"]}]"),
+      ["5:32: listeners[0].trusted_proxies[0]: trusts every peer: whoever connects may say who he is; list your proxies alone"]
+    ),
     (sound("listeners: [{bind: \"[::]:80\"}]", "routes: [{path: /a, upstream: orders, gate: off}]"), []),
     (
       sound("apps: [{team_id: ABC, bundle_id: a.b}]"),

@@ -29,6 +29,40 @@ enum LoopbackSocket {
     return descriptor
   }
 
+  /// A socket connected to, or bound at, a Unix socket's path.
+  static func unix(_ path: String, _ call: (CInt, UnsafePointer<sockaddr>, socklen_t) -> CInt) throws -> CInt {
+    let descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    guard path.utf8.count < MemoryLayout.size(ofValue: address.sun_path) else { throw FixtureFailure("\(path) is too long for a socket") }
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+    return try check(descriptor, call, &address, "\(path)")
+  }
+
+  /// A socket connected to a port of `::1`.
+  static func connectedToIPv6(port: UInt16) throws -> CInt {
+    let descriptor = socket(AF_INET6, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
+    var address = sockaddr_in6()
+    address.sin6_family = sa_family_t(AF_INET6)
+    address.sin6_port = port.bigEndian
+    address.sin6_addr = in6addr_loopback
+    return try check(descriptor, { Glibc.connect($0, $1, $2) }, &address, "port \(port) of ::1")
+  }
+
+  private static func check<Address>(
+    _ descriptor: CInt, _ call: (CInt, UnsafePointer<sockaddr>, socklen_t) -> CInt, _ address: inout Address, _ name: String
+  ) throws -> CInt {
+    let result = withUnsafePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { call(descriptor, $0, socklen_t(MemoryLayout<Address>.size)) }
+    }
+    guard result == 0 else {
+      let error = errno
+      close(descriptor)
+      throw FixtureFailure("\(name): errno \(error)")
+    }
+    return descriptor
+  }
+
   static func bind(_ descriptor: CInt, port: UInt16) -> Bool {
     withAddress(port: port) { Glibc.bind(descriptor, $0, $1) } == 0
   }

@@ -15,6 +15,16 @@ extension RawConnection {
     self.init(descriptor: descriptor, timeoutMilliseconds: timeoutMilliseconds)
   }
 
+  /// Connects to a Unix socket.
+  public convenience init(unixPath: String, timeoutMilliseconds: Int = 20_000) throws {
+    self.init(descriptor: try LoopbackSocket.unix(unixPath) { Glibc.connect($0, $1, $2) }, timeoutMilliseconds: timeoutMilliseconds)
+  }
+
+  /// Connects to a port of this machine by IPv6.
+  public convenience init(ipv6Port port: UInt16, timeoutMilliseconds: Int = 20_000) throws {
+    self.init(descriptor: try LoopbackSocket.connectedToIPv6(port: port), timeoutMilliseconds: timeoutMilliseconds)
+  }
+
   /// Reads the head of the next answer, interim answers (1xx) included when `interim` is asked for.
   public func readAnswerHead() throws -> RawMessage {
     guard let head = try readHead() else { throw FixtureFailure("the connection ended before an answer") }

@@ -46,6 +46,19 @@ public final class ScriptedUpstream: Sendable {
       throw FixtureFailure("cannot listen on port \(port): errno \(error)")
     }
     self.port = LoopbackSocket.port(of: listener)
+    start()
+  }
+
+  /// Starts listening on a Unix socket.
+  public init(unixPath: String, _ script: @escaping Script = { try $0.answer("hello") }) throws {
+    self.script = script
+    port = 0
+    listener = try LoopbackSocket.unix(unixPath) { Glibc.bind($0, $1, $2) }
+    listen(listener, 1_024)
+    start()
+  }
+
+  private func start() {
     let thread = TestThread { [self] in acceptConnections() }
     state.withLock { $0.threads.append(thread) }
   }

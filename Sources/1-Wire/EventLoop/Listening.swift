@@ -7,14 +7,20 @@ public final class ListeningSocket: Sendable {
   let descriptor: Int32
   /// Where it listens, with the port that the kernel chose.
   public let address: SocketAddress
+  private let file: UnixSocketFile?
 
   /// Binds and listens. Throws the kernel's errno: address in use, not permitted, not available.
+  ///
+  /// A Unix socket's file is made anew: one on which nobody answers any more is removed before.
   public init(_ wanted: SocketAddress) throws(SocketFailure) {
+    if case .unix(let path) = wanted.family { UnixSocketFile.removeStale(at: path) }
     let descriptor = socket(wanted.domain, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue), 0)
     guard descriptor >= 0 else { throw .failed(clinux_errno()) }
     _ = clinux_set_option(descriptor, SOL_SOCKET, SO_REUSEADDR, 1)
     // `[::]` serves IPv4 as well, whatever the system's default.
     if wanted.domain == AF_INET6 { _ = clinux_set_option(descriptor, Int32(IPPROTO_IPV6), IPV6_V6ONLY, 0) }
+    // The file is never there with other rights than it will have, whatever the process's umask.
+    if wanted.domain == AF_UNIX { _ = fchmod(descriptor, UnixSocketFile.mode) }
     let bound = unsafe wanted.withNative { native, length in
       unsafe clinux_bind(descriptor, native, length) == 0 && listen(descriptor, 4096) == 0 ? 0 : clinux_errno()
     }
@@ -26,13 +32,25 @@ public final class ListeningSocket: Sendable {
       throw .failed(error)
     }
     self.descriptor = descriptor
-    address = SocketAddress(storage) ?? wanted
+    if case .unix(let path) = wanted.family {
+      file = UnixSocketFile(made: path)
+      address = wanted
+    } else {
+      file = nil
+      address = SocketAddress(storage) ?? wanted
+    }
   }
 
-  deinit { _ = CLinux.close(descriptor) }
+  deinit {
+    file?.remove()
+    _ = CLinux.close(descriptor)
+  }
 
-  /// Refuses connections from now on, whoever else still holds the socket.
-  public func stop() { _ = shutdown(descriptor, Int32(SHUT_RDWR)) }
+  /// Refuses connections from now on, whoever else still holds the socket; a Unix socket's file goes.
+  public func stop() {
+    file?.remove()
+    _ = shutdown(descriptor, Int32(SHUT_RDWR))
+  }
 }
 
 /// What an attempt to accept brought.

@@ -74,12 +74,15 @@ public final class Socket: WaitSource {
     let descriptor = socket(address.domain, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue), 0)
     guard descriptor >= 0 else { throw .failed(clinux_errno()) }
     if address.domain != AF_UNIX { _ = clinux_set_option(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1) }
-    let result = unsafe address.withNative { native, length in
-      unsafe clinux_connect(descriptor, native, length) == 0 ? 0 : clinux_errno()
+    var result = startConnecting(descriptor, to: address)
+    // A Unix socket whose queue is full says so at once, and gives no sign when there is room again.
+    while result == EAGAIN && address.isUnix && loop.now < deadline {
+      await loop.sleep(until: min(deadline, loop.now.advanced(byMilliseconds: Self.unixQueueMilliseconds)))
+      result = startConnecting(descriptor, to: address)
     }
     guard result == 0 || result == EINPROGRESS else {
       _ = CLinux.close(descriptor)
-      throw .failed(result)
+      throw result == EAGAIN ? .timedOut : .failed(result)
     }
     guard let socket = Socket(descriptor: descriptor, peer: address, loop: loop, isConnected: result == 0) else {
       throw .failed(ENOMEM)
@@ -96,6 +99,14 @@ public final class Socket: WaitSource {
       }
     }
     return socket
+  }
+
+  private static let unixQueueMilliseconds = 5
+
+  private static func startConnecting(_ descriptor: Int32, to address: SocketAddress) -> Int32 {
+    unsafe address.withNative { native, length in
+      unsafe clinux_connect(descriptor, native, length) == 0 ? 0 : clinux_errno()
+    }
   }
 
   /// Appends what is there to `queue`, at most what fits: at least `minimum` bytes of room are made.

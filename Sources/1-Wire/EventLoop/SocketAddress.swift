@@ -1,3 +1,4 @@
+public import Bytes
 import CLinux
 
 /// Where a socket connects to or listens.
@@ -62,6 +63,20 @@ public struct SocketAddress: Sendable, Hashable {
     case .ipv4(_, let port), .ipv6(_, let port, _): port
     case .unix: 0
     }
+  }
+
+  /// The address without the port; nil for a Unix socket.
+  public var ip: IPAddress? {
+    switch family {
+    case .ipv4(let address, _): IPAddress(ipv4: address)
+    case .ipv6(let octets, _, _): IPAddress(networkOrder: octets.span)
+    case .unix: nil
+    }
+  }
+
+  /// Whether it is a Unix socket's.
+  public var isUnix: Bool {
+    if case .unix = family { true } else { false }
   }
 
   /// The address as text, without port: `127.0.0.1`, `::1`; an IPv4 address inside IPv6 is written as IPv4.

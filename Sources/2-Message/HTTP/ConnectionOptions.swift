@@ -4,6 +4,8 @@ import Bytes
 struct ConnectionOptions {
   private(set) var hasClose = false
   private(set) var hasKeepAlive = false
+  /// Whether the connection is to speak another protocol (RFC 9110 section 7.8).
+  private(set) var hasUpgrade = false
   /// Options that name fields, or are unknown.
   private(set) var otherCount = 0
 
@@ -19,6 +21,7 @@ struct ConnectionOptions {
         hasClose = true
       } else {
         otherCount += 1
+        if option.equalsIgnoringCase("upgrade") { hasUpgrade = true }
         guard Token.isToken(option), otherCount <= HeadLimits.connectionOptionsMax else { return .connectionMalformed }
       }
     }

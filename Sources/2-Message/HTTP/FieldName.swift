@@ -15,10 +15,11 @@ public enum FieldName: UInt8, Sendable {
   case proxyAuthenticate, proxyAuthorization, proxyAuthenticationInfo
   case expect, accept, authorization, cookie, date
   case cacheControl, targetedCacheControl
-  case forwardedFor
-  /// `Forwarded`, `X-Real-IP` and every other `X-Forwarded-…`, which upstreams take for a trusted hop's word; and `X-Original-URL` and
-  /// `X-Rewrite-URL`, by which some frameworks serve another path than the one that was matched.
+  case forwardedFor, forwardedProto, forwardedHost
+  /// `Forwarded`, `X-Real-IP` and every other `X-Forwarded-…`, which upstreams take for a trusted hop's word.
   case forwarding
+  /// `X-Original-URL` and `X-Rewrite-URL`, by which some frameworks serve another path than the one that was matched.
+  case pathOverride
   case requestID
 
   /// Whether the field is for this connection alone (RFC 9110 section 7.6.1), or is answered for by the gate.
@@ -134,8 +135,10 @@ extension FieldName {
     switch name.count {
     case 9: return name.equalsIgnoringCase("x-real-ip") ? .forwarding : .other
     case 12: return name.equalsIgnoringCase("x-request-id") ? .requestID : .other
-    case 13 where name.equalsIgnoringCase("x-rewrite-url"), 14 where name.equalsIgnoringCase("x-original-url"): return .forwarding
+    case 13 where name.equalsIgnoringCase("x-rewrite-url"), 14 where name.equalsIgnoringCase("x-original-url"): return .pathOverride
     case 15 where name.equalsIgnoringCase("x-forwarded-for"): return .forwardedFor
+    case 16 where name.equalsIgnoringCase("x-forwarded-host"): return .forwardedHost
+    case 17 where name.equalsIgnoringCase("x-forwarded-proto"): return .forwardedProto
     case 13... where name.extracting(first: 12).equalsIgnoringCase("x-forwarded-"): return .forwarding
     default: return .other
     }

@@ -68,6 +68,10 @@ public enum HeadRefusal: Sendable, Equatable, CaseIterable {
   case underscoreInFieldName
   /// More than 32 entries in `X-Forwarded-For`.
   case forwardingLoop
+  /// A trusted peer's `X-Forwarded-For` is no list of addresses, so that the client's cannot be told.
+  case forwardedForMalformed
+  /// A trusted peer's `X-Forwarded-Proto` is repeated, or no scheme of HTTP or WebSocket.
+  case forwardedProtoMalformed
   /// Not `HTTP/1.x SP 3DIGIT [SP reason]` (RFC 9112 section 4).
   case statusLineMalformed
   /// A status outside 100 to 599 (RFC 9110 section 15).
@@ -76,6 +80,8 @@ public enum HeadRefusal: Sendable, Equatable, CaseIterable {
   case upgradeNotRequested
   /// An interim answer that announces a body (RFC 9110 section 8.6; RFC 9112 section 6.1).
   case interimAnswerWithBody
+  /// A 101 that does not switch to what was asked for, or announces content (RFC 9110 section 7.8).
+  case upgradeMalformed
 
   /// The code of the answer to the client.
   public var code: ProblemCode {
@@ -86,7 +92,7 @@ public enum HeadRefusal: Sendable, Equatable, CaseIterable {
     case .versionNotSupported: .versionNotSupported
     case .transferEncodingNotSupported: .notImplemented
     case .expectationNotSupported: .expectationFailed
-    case .statusLineMalformed, .statusOutOfRange, .upgradeNotRequested, .interimAnswerWithBody: .upstreamInvalid
+    case .statusLineMalformed, .statusOutOfRange, .upgradeNotRequested, .upgradeMalformed, .interimAnswerWithBody: .upstreamInvalid
     default: .httpMalformed
     }
   }
@@ -130,10 +136,13 @@ public enum HeadRefusal: Sendable, Equatable, CaseIterable {
     case .connectionNamesGateField: "the Connection field names a field of the gate"
     case .underscoreInFieldName: "a field name contains an underscore"
     case .forwardingLoop: "the request was forwarded too often"
+    case .forwardedForMalformed: "the X-Forwarded-For field is malformed"
+    case .forwardedProtoMalformed: "the X-Forwarded-Proto field is malformed"
     case .statusLineMalformed: "the status line is malformed"
     case .statusOutOfRange: "the status is out of range"
     case .upgradeNotRequested: "the protocol was switched unasked"
     case .interimAnswerWithBody: "an interim answer announces a body"
+    case .upgradeMalformed: "the protocol was not switched to the one asked for"
     }
   }
 }

@@ -16,11 +16,12 @@ extension RequestHead {
   /// 1. `Connection` is read; the request is refused if it names one of the gate's own fields or inputs.
   /// 2. Hop-by-hop fields and those that `Connection` names are dropped; names with an underscore are treated as the listener says.
   /// 3. The inputs are taken by ``field(named:)``: they are still found, but not passed on, unless the route keeps them.
-  /// 4. Everything `X-App-Attest-…` goes, and every forwarding field, since no peer is trusted yet.
+  /// 4. Everything `X-App-Attest-…` goes, and every forwarding field but what `believesForwarding` says a trusted peer wrote.
+  ///    `X-Forwarded-For` and `X-Request-Id` always go, since the caller writes them anew.
   ///
   /// Runs after routing, since inputs are the route's, and before the gate.
-  public func prepareFields(_ policy: FieldPolicy) -> HeadRefusal? {
-    parser.prepareFields(policy)
+  public func prepareFields(_ policy: FieldPolicy, believesForwarding: Bool = false) -> HeadRefusal? {
+    parser.prepareFields(policy, believesForwarding: believesForwarding)
   }
 
   /// Writes the request anew for an upstream, with the target as it was sent. The head is not ended: the caller adds fields of its own

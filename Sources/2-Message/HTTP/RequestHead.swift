@@ -82,7 +82,7 @@ extension RequestHead {
 
   /// Looks up the field whose name is `lowerCase` when its letters are lowered.
   ///
-  /// Fields that ``prepareFields(_:)`` dropped are not there; the gate's inputs are, though they are not passed on.
+  /// Fields that ``prepareFields(_:believesForwarding:)`` dropped are not there; the gate's inputs are, though they are not passed on.
   public func field(named lowerCase: Span<UInt8>) -> FieldLookup {
     parser.table.lookUp { field, bytes in
       Int(field.nameCount) == lowerCase.count && bytes.bytes(at: field.nameRange).equalsIgnoringCase(lowerCase)

@@ -1,8 +1,8 @@
 import Bytes
 
 extension RequestParser {
-  /// ``RequestHead/prepareFields(_:)``.
-  mutating func prepareFields(_ policy: FieldPolicy) -> HeadRefusal? {
+  /// ``RequestHead/prepareFields(_:believesForwarding:)``.
+  mutating func prepareFields(_ policy: FieldPolicy, believesForwarding: Bool) -> HeadRefusal? {
     precondition(!isPrepared, "fields are prepared once")
     if connection.otherCount > 0 {
       if let refusal = table.dropFieldsNamedByConnection(isGateField: { policy.inputs.containsTwin(of: $0) }) { return refusal }
@@ -24,7 +24,9 @@ extension RequestParser {
         forwardedForEntries += table.bytes.withReadable { 1 + $0.bytes(at: field.valueRange).countOfCommas }
         guard forwardedForEntries <= HeadLimits.forwardedForEntriesMax else { return .forwardingLoop }
         flags.insert(.withheld)
-      case .forwarding, .requestID, .host, .contentLength, .expect: flags.insert(.withheld)
+      case .forwarding, .forwardedProto, .forwardedHost:
+        if !believesForwarding { flags.insert(.withheld) } else if hasNames { flags.formUnion(namedBy(policy, field)) }
+      case .requestID, .pathOverride, .host, .contentLength, .expect: flags.insert(.withheld)
       case .other, .accept, .authorization, .cookie, .date, .cacheControl, .targetedCacheControl:
         if hasNames { flags.formUnion(namedBy(policy, field)) }
       default: flags.insert(.dropped)

@@ -14,10 +14,11 @@ struct RequestParser: ~Copyable {
   private(set) var hostField: ByteRange?
   private var hasHost = false
   private(set) var hasExpectation = false
+  private(set) var upgrade = UpgradeField()
   private(set) var hostByteCount = 0
   /// Where ``target`` is in the head's copy.
   private(set) var originTarget = ByteRange.empty
-  /// Whether ``prepareFields(_:)`` has decided about every field.
+  /// Whether ``prepareFields(_:believesForwarding:)`` has decided about every field.
   var isPrepared = false
 
   /// Parses on from where the last call stopped. `bytes` begins with the same byte each time until the head is complete.
@@ -50,6 +51,7 @@ struct RequestParser: ~Copyable {
     hostField = nil
     hasHost = false
     hasExpectation = false
+    upgrade = UpgradeField()
     isPrepared = false
   }
 
@@ -116,6 +118,9 @@ struct RequestParser: ~Copyable {
         return .expectationNotSupported
       }
       hasExpectation = true
+      return nil
+    case .upgrade:
+      upgrade.take(bytes.bytes(at: field.valueRange))
       return nil
     default: return nil
     }

@@ -31,6 +31,11 @@ extension ResponseHead {
     parser.write(to: &output, form: form, changes: changes, date: date)
   }
 
+  /// Writes the answer that ends HTTP on this connection, whole: its fields as they are passed on otherwise, and the two that switch.
+  public func writeSwitchToWebSocket(to output: inout ByteQueue, changes: FieldChanges) {
+    parser.writeSwitchToWebSocket(to: &output, changes: changes)
+  }
+
   /// Writes an interim answer, whole (RFC 9110 section 15.2); to HTTP/1.0 clients the caller sends none.
   public func writeInterim(to output: inout ByteQueue) {
     parser.writeInterim(to: &output)
@@ -59,6 +64,17 @@ extension ResponseParser {
     precondition(isComplete && line.status < 200, "an interim head is written when it is complete")
     writeStatusLine(to: &output)
     table.write(to: &output) { field, _ in !field.name.isHopByHop && field.name != .contentLength }
+    output.appendEndOfHead()
+  }
+
+  fileprivate func writeSwitchToWebSocket(to output: inout ByteQueue, changes: FieldChanges) {
+    precondition(isComplete && line.status == 101, "only a 101 switches protocols")
+    writeStatusLine(to: &output)
+    table.write(to: &output) { field, bytes in
+      !field.name.isHopByHop && (changes.names.isEmpty || !changes.names.contains(bytes.bytes(at: field.nameRange)))
+    }
+    output.append(changes.block)
+    output.append("Connection: Upgrade\r\nUpgrade: websocket\r\n")
     output.appendEndOfHead()
   }
 

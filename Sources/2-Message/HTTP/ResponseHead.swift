@@ -13,9 +13,12 @@ public final class ResponseHead {
 
   /// Parses on from where the last call stopped. `bytes` begins with the same byte each time until the head is complete.
   ///
-  /// `method` is the request's, on which it depends whether a body follows. Once complete, the next call begins a new head.
-  public func parse(_ bytes: Span<UInt8>, answering method: RequestMethod, limits: HeadLimits) -> HeadOutcome {
-    parser.parse(bytes, answering: method, limits: limits)
+  /// `method` is the request's, on which it depends whether a body follows. Only what `asksForWebSocket` may be answered 101, by a head
+  /// that says so too. Once complete, the next call begins a new head.
+  public func parse(
+    _ bytes: Span<UInt8>, answering method: RequestMethod, asksForWebSocket: Bool = false, limits: HeadLimits
+  ) -> HeadOutcome {
+    parser.parse(bytes, answering: method, asksForWebSocket: asksForWebSocket, limits: limits)
   }
 
   /// Forgets the head, or the part of one; the storage stays.
@@ -28,14 +31,17 @@ public final class ResponseHead {
 // MARK: - What a complete head says
 
 extension ResponseHead {
-  /// The status, 100 to 599 and not 101.
+  /// The status, 100 to 599; 101 only where it was asked for.
   public var status: Int { parser.line.status }
 
   /// The version that the upstream speaks.
   public var version: HTTPVersion { parser.line.version }
 
   /// Whether another head follows: an interim answer (RFC 9110 section 15.2).
-  public var isInterim: Bool { parser.line.status < 200 }
+  public var isInterim: Bool { parser.line.status < 200 && !switchesProtocols }
+
+  /// Whether no HTTP follows any more.
+  public var switchesProtocols: Bool { parser.line.status == 101 }
 
   /// Where the body ends (RFC 9112 section 6.3).
   public var framing: BodyFraming {

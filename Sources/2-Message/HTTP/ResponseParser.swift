@@ -13,11 +13,15 @@ struct ResponseParser: ~Copyable {
   var connection = ConnectionOptions()
   var cacheDirectives = CacheDirectives()
   var hasDate = false
+  private var upgrade = UpgradeField()
 
   /// Parses on from where the last call stopped. `bytes` begins with the same byte each time until the head is complete.
   ///
-  /// `method` is the request's, on which it depends whether a body follows. Once complete, the next call begins a new head.
-  mutating func parse(_ bytes: Span<UInt8>, answering method: RequestMethod, limits: HeadLimits) -> HeadOutcome {
+  /// `method` is the request's, on which it depends whether a body follows; `asksForWebSocket` says what it asked for besides. Once
+  /// complete, the next call begins a new head.
+  mutating func parse(
+    _ bytes: Span<UInt8>, answering method: RequestMethod, asksForWebSocket: Bool = false, limits: HeadLimits
+  ) -> HeadOutcome {
     if phase == .complete || phase == .refused { reset() }
     self.method = method
     while true {
@@ -28,7 +32,7 @@ struct ResponseParser: ~Copyable {
       case .refused(let refusal): return refuse(refusal)
       case .tooLong: return refuse(isStartLine && end < limits.headBytesMax ? .startLineTooLong : .headTooLarge)
       case .line(let range):
-        if phase == .fields, range.isEmpty { return complete(bytes) }
+        if phase == .fields, range.isEmpty { return complete(bytes, asksForWebSocket) }
         if let refusal = take(range, of: bytes, limits: limits) { return refuse(refusal) }
       }
     }
@@ -43,6 +47,7 @@ struct ResponseParser: ~Copyable {
     connection = ConnectionOptions()
     cacheDirectives = CacheDirectives()
     hasDate = false
+    upgrade = UpgradeField()
   }
 
   /// Forgets the head and gives its storage back, for an idle connection.
@@ -79,14 +84,16 @@ struct ResponseParser: ~Copyable {
     case .date:
       hasDate = true
       return nil
+    case .upgrade:
+      upgrade.take(bytes.bytes(at: field.valueRange))
+      return nil
     default: return nil
     }
   }
 
-  private mutating func complete(_ bytes: Span<UInt8>) -> HeadOutcome {
+  private mutating func complete(_ bytes: Span<UInt8>, _ asksForWebSocket: Bool) -> HeadOutcome {
     if let refusal = framingFields.conflict(isHTTP10: line.version == .http10) { return refuse(refusal) }
-    // Upgrade is never passed on, so nothing was asked for.
-    if line.status == 101 { return refuse(.upgradeNotRequested) }
+    if line.status == 101, let refusal = faultOfSwitching(asksForWebSocket) { return refuse(refusal) }
     // An upstream that announces a body there may send one, and what it holds would be taken for the final answer.
     let announcesBody = framingFields.isChunked || framingFields.contentLength ?? 0 > 0
     if line.status < 200, announcesBody { return refuse(.interimAnswerWithBody) }
@@ -97,5 +104,13 @@ struct ResponseParser: ~Copyable {
     }
     phase = .complete
     return .complete(byteCount: byteCount)
+  }
+
+  /// A 101 is an answer to nothing but an `Upgrade` that was passed on, names the same protocol, and has no content (RFC 9110 sections
+  /// 7.8, 8.6 and 15.2.2).
+  private func faultOfSwitching(_ asksForWebSocket: Bool) -> HeadRefusal? {
+    guard asksForWebSocket else { return .upgradeNotRequested }
+    guard upgrade.isWebSocket, connection.hasUpgrade, line.version == .http11 else { return .upgradeMalformed }
+    return framingFields.isChunked || framingFields.contentLength != nil ? .upgradeMalformed : nil
   }
 }

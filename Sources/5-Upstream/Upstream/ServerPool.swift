@@ -9,6 +9,8 @@ final class ServerPool {
   var failurePauseMilliseconds = 10_000
 
   let name: String
+  /// What its `Host` field says where the upstream is to see its own name.
+  let hostField: String
   private let server: UpstreamSettings.Server
   private let settings: UpstreamSettings
   private let loop: EventLoop
@@ -27,7 +29,8 @@ final class ServerPool {
   init(
     _ server: UpstreamSettings.Server, settings: UpstreamSettings, loop: EventLoop, resolver: NameResolver, metrics: UpstreamMetrics
   ) {
-    name = server.authority
+    name = server.name
+    hostField = server.authority
     self.server = server
     self.settings = settings
     self.loop = loop
@@ -73,6 +76,10 @@ final class ServerPool {
 
   private func connectToAnyAddress(until deadline: Instant) async throws(SocketFailure) -> Socket {
     // A name server may take half of the time, and each address its share: one that swallows packets leaves time for the next.
+    if let path = server.unixPath {
+      guard let address = SocketAddress(unixPath: path) else { throw .failed(2) }  // ENOENT; the configuration has checked the path.
+      return try await Socket.connect(to: address, on: loop, until: deadline)
+    }
     let addresses = await resolver.addresses(of: server.host, port: server.port, on: loop, until: share(of: deadline, among: 2))
     var failure = SocketFailure.failed(113)  // EHOSTUNREACH: the name has no address.
     for (index, address) in addresses.enumerated() {

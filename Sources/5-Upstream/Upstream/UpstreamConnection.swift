@@ -36,8 +36,10 @@ public final class UpstreamConnection {
     self.server = server
   }
 
-  /// The server's name and port, as configured: for the log.
+  /// The server as configured: for the log.
   public var serverName: String { server.name }
+
+  var hostField: String { server.hostField }
 
   func markReused() { isReused = true }
 

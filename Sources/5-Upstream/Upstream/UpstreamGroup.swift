@@ -115,7 +115,7 @@ public final class UpstreamGroup {
     request.head.withReadable { connection.output.append($0) }
     if settings.host == .upstream {
       connection.output.append("Host: ")
-      connection.output.append(connection.serverName)
+      connection.output.append(connection.hostField)
       connection.output.append("\r\n")
     }
     admission.appendFields(to: &connection.output)

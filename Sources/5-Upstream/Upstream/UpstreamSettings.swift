@@ -6,6 +6,8 @@ public struct UpstreamSettings: Sendable {
     public var host: String
     /// TCP port.
     public var port: UInt16
+    /// The path of a Unix socket, which has neither host nor port.
+    public var unixPath: String?
 
     /// A server.
     public init(host: String, port: UInt16) {
@@ -13,8 +15,20 @@ public struct UpstreamSettings: Sendable {
       self.port = port
     }
 
-    /// Host and port as a `Host` field has them.
-    public var authority: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+    /// A server behind a Unix socket.
+    public init(unixPath: String) {
+      self.init(host: "localhost", port: 0)
+      self.unixPath = unixPath
+    }
+
+    /// Host and port as a `Host` field has them; `localhost` where a Unix socket has no name.
+    public var authority: String {
+      if unixPath != nil { return host }
+      return host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+    }
+
+    /// How logs name it: host and port, or `unix:/path`.
+    public var name: String { unixPath.map { "unix:\($0)" } ?? authority }
   }
 
   /// Which `Host` the upstream sees.

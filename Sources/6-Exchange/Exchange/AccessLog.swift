@@ -28,9 +28,9 @@ final class AccessLog {
     pending.append("{\"time\":\"")
     pending.append(Timestamp.text(unixNanoseconds: WallClock.unixNanoseconds))
     pending.append("\",\"request_id\":\"")
-    record.identifier.append(to: &pending)
+    record.appendIdentifier(to: &pending)
     pending.append("\",\"client\":\"")
-    pending.append(connection.clientAddress)
+    pending.append(connection.client.text)
     appendRequest(connection.head)
     pending.append(",\"route\":")
     if let route = record.route { JSONText.append(routes[route].label, to: &pending) } else { pending.append("null") }
@@ -45,6 +45,11 @@ final class AccessLog {
     appendDurations(record, until: connection.loop.now)
     pending.append(",\"bytes\":")
     pending.append(decimal: connection.bytesWritten - record.bytesWrittenBefore)
+    if let tunnel = record.tunnel {
+      pending.append(",\"upgrade\":\"websocket\",\"bytes_received\":")
+      pending.append(decimal: tunnel.bytesReceived)
+      appendMember(",\"tunnel_end\":\"", tunnel.end.rawValue)
+    }
     if let server = record.server { appendMember(",\"upstream\":\"", server) }
     if let failure = record.upstreamFailure {
       pending.append(",\"upstream_failure\":")

@@ -17,9 +17,9 @@ final class DownstreamConnection {
   let listener: ServedListener
   let metrics: LimitMetrics
   /// Its place among the listener's connections, for as long as it lives.
-  private let slot: ConnectionSlot
-  /// Who it counts as where limits are by address.
-  let network: ClientNetwork?
+  private var slot: ConnectionSlot
+  /// As whom the request being served counts where limits are by address.
+  var network: ClientNetwork? { client.network }
   let head = RequestHead()
   private let guardedInput = Guarded(ByteQueue())
   private let guardedOutput = Guarded(ByteQueue())
@@ -42,16 +42,21 @@ final class DownstreamConnection {
   /// The key that the last request on this connection was verified with: likely the next one's too.
   var lastKey: KeyIdentifier?
   /// Since when it waits for a request of which no byte has come.
-  private var idleSince: Instant?
+  var idleSince: Instant?
   /// Requests served so far.
   private var requestCount = 0
   /// Whether it ended because the client took nothing for `write_timeout`.
   private(set) var hasStalled = false
   /// Bytes that the kernel took, in all.
   private(set) var bytesWritten = 0
-  /// `X-Forwarded-For: …` and `X-Forwarded-Proto: …` of every request that comes here.
-  let forwardedFields: [UInt8]
-  let clientAddress: String
+  /// Who connected: the socket's peer, or for whom its PROXY header speaks.
+  private(set) var peer: Client
+  /// Who sent the request being served: the peer, or whom a trusted peer names.
+  var client: Client
+  /// Whether the peer is one of `trusted_proxies`, whose word about others is taken.
+  private(set) var believesForwarding: Bool
+  /// Whether the peer told that it speaks TLS with the client.
+  private(set) var peerSpeaksTLS = false
 
   init(socket: Socket, slot: consuming ConnectionSlot, loop: EventLoop, listener: ServedListener, metrics: LimitMetrics) {
     self.socket = socket
@@ -59,10 +64,20 @@ final class DownstreamConnection {
     self.loop = loop
     self.listener = listener
     self.metrics = metrics
-    network = ClientNetwork(socket.peer)
     outgoing = OutgoingRequest(client: socket)
-    clientAddress = socket.peer.host
-    forwardedFields = Array("X-Forwarded-For: \(clientAddress)\r\nX-Forwarded-Proto: http\r\n".utf8)
+    peer = Client(socket.peer)
+    client = peer
+    believesForwarding = !listener.settings.trustedPeers.isEmpty && listener.settings.trustedPeers.contains(peer.address)
+  }
+
+  /// Takes whom a PROXY header speaks for as the peer; whether that one is trusted is another question. False when he has as many
+  /// connections as one may.
+  func takePeer(_ peer: Client, speaksTLS: Bool) -> Bool {
+    self.peer = peer
+    client = peer
+    peerSpeaksTLS = speaksTLS
+    believesForwarding = listener.settings.trustedPeers.contains(peer.address)
+    return believesForwarding || slot.claim(peer.network)
   }
 
   enum HeadResult {
@@ -132,6 +147,9 @@ final class DownstreamConnection {
     head.releaseStorage()
     outgoing.releaseStorage()
   }
+
+  /// Counts what was written past ``flush(until:)``.
+  func note(bytesWritten count: Int) { bytesWritten += count }
 
   /// Writes everything that waits; false when the client is gone, takes nothing for too long, or `limit` passes first.
   func flush(until limit: Instant = .never) async -> Bool {

@@ -8,7 +8,7 @@ extension Exchange {
   func refuse(
     _ code: ProblemCode, _ detail: String, allow: String? = nil, closes: Bool = false, retryAfter seconds: Int? = nil
   ) async -> Afterwards {
-    var document = ProblemDocument(code, detail: detail, requestID: record.identifier.digits)
+    var document = ProblemDocument(code, detail: detail, requestID: record.identifierText)
     if let allow { document.fields.append(AnswerField("Allow", Array(allow.utf8))) }
     if seconds != nil || document.status == 503 { document.fields.append(.retryAfter(seconds: seconds ?? 1)) }
     return await answer(document, closes: closes)
@@ -22,13 +22,13 @@ extension Exchange {
 
   /// Refuses the request for what is wrong with its head; when that was the parser's word, nothing behind it can be trusted.
   func refuseHead(_ refusal: HeadRefusal) async -> Afterwards {
-    await answer(ProblemDocument(refusal, requestID: record.identifier.digits), closes: true)
+    await answer(ProblemDocument(refusal, requestID: record.identifierText), closes: true)
   }
 
   /// Gives the gate's refusal to the client.
   func refuse(_ refusal: Refusal) async -> Afterwards {
     record.decision = refusal.decision
-    return await answer(refusal.document(requestID: record.identifier.digits), closes: false)
+    return await answer(refusal.document(requestID: record.identifierText), closes: false)
   }
 
   private func answer(_ document: ProblemDocument, closes: Bool) async -> Afterwards {

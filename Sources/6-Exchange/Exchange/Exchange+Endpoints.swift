@@ -70,6 +70,6 @@ extension Exchange {
       record.decision = refusal.decision
       if refusal.code == .rateLimited { worker.metrics.limits.count(.enrolment) }
     }
-    return await answer(endpointAnswer.answer(asksForJSON: head.acceptsJSONRatherThanText, requestID: record.identifier.digits))
+    return await answer(endpointAnswer.answer(asksForJSON: head.acceptsJSONRatherThanText, requestID: record.identifierText))
   }
 }

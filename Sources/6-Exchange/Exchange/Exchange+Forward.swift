@@ -34,6 +34,7 @@ extension Exchange {
       route.upstream.discard(upstream)
       return await answer(error)
     }
+    if upstream.answer.switchesProtocols { return await tunnel(to: upstream, route) }
     return await relayAnswer(
       of: upstream, route, requestEnded: body.hasEnded && upstream.output.isEmpty, until: request.deadline)
   }
@@ -67,17 +68,9 @@ extension Exchange {
       head.writeUpstream(
         to: &output, path: path.normalForm(in: target), query: query, host: route.upstreamHost, framing: framing,
         changes: route.requestChanges)
-      output.append(connection.forwardedFields)
-      if let authority = head.authority {
-        output.append("X-Forwarded-Host: ")
-        output.append(bytes.bytes(at: authority))
-        output.append("\r\n")
-      }
     }
-    output.append("X-Request-Id: ")
-    let identifier = record.identifier
-    identifier.append(to: &output)
-    output.append("\r\n")
+    writeForwardingFields(to: &output)
+    askForWebSocket(route, in: &output)
   }
 
   // MARK: The rest of the body out, the answer's head in
@@ -97,11 +90,14 @@ extension Exchange {
     while true {
       let outcome: HeadOutcome =
         upstream.input.isEmpty
-        ? .incomplete : upstream.input.withReadable { answer.parse($0, answering: head.method, limits: Self.answerHeadLimits) }
+        ? .incomplete
+        : upstream.input.withReadable {
+          answer.parse($0, answering: head.method, asksForWebSocket: record.webSocketKey != nil, limits: Self.answerHeadLimits)
+        }
       switch outcome {
       case .complete(let byteCount):
         upstream.input.consume(byteCount)
-        guard answer.isInterim else { return }
+        guard answer.isInterim else { return try check(answer) }
         interimAnswers += 1
         guard interimAnswers <= Self.interimAnswersMax else { throw .upstream(.invalid("too many interim answers")) }
         try await relayInterim(answer)
@@ -110,6 +106,12 @@ extension Exchange {
         guard try await send(&body, to: upstream, route, until: deadline, &answerDeadline) else { continue }
         try read(upstream, hasBegun: !upstream.input.isEmpty || interimAnswers > 0)
       }
+    }
+  }
+
+  private func check(_ answer: ResponseHead) throws(ForwardFailure) {
+    guard !answer.switchesProtocols || isAnsweredRightly(by: answer) else {
+      throw .upstream(.invalid("the protocol was switched without the answer to the client's key"))
     }
   }
 

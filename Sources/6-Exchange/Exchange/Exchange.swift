@@ -37,6 +37,11 @@ final class Exchange {
 
   /// Serves requests until the connection ends.
   func run() async {
+    if connection.listener.settings.expectsProxyHeader, let refusal = await connection.readProxyHeader() {
+      worker.metrics.countProxyHeader(refusal)
+      if refusal == .tooManyConnections { worker.metrics.limits.refusedByAddress.add() }
+      return connection.socket.close()
+    }
     while true {
       let afterwards: Afterwards
       switch await connection.readHead() {
@@ -67,6 +72,7 @@ final class Exchange {
     worker.metrics.requestsInFlight.add(1)
     record = ExchangeRecord(identifier: worker.nextIdentifier(), startedAt: worker.loop.now)
     record.bytesWrittenBefore = connection.bytesWritten
+    if connection.believesForwarding { connection.client = connection.peer }
     hasContinued = false
   }
 
@@ -76,7 +82,7 @@ final class Exchange {
     let metrics = record.route.map { worker.routes[$0].metrics } ?? (record.isEndpoint ? worker.endpointMetrics : worker.noRouteMetrics)
     metrics.count(
       method: head.isComplete ? head.method : .other, status: record.status,
-      nanoseconds: worker.loop.now.nanoseconds - record.startedAt.nanoseconds)
+      nanoseconds: record.tunnel?.openedAfterNanoseconds ?? worker.loop.now.nanoseconds - record.startedAt.nanoseconds)
     if let decision = record.decision {
       metrics.count(decision)
       if decision.reason == .rateLimited { worker.metrics.limits.count(.key) }
@@ -88,6 +94,7 @@ final class Exchange {
   // MARK: Locating
 
   private func serve() async -> Afterwards {
+    if connection.believesForwarding, let refusal = believeForwarding() { return await refuseHead(refusal) }
     if head.targetForm == .asterisk { return await answerServerOptions() }
     let path: RequestPath
     switch head.withBytes({ RequestPath.normalise($0.bytes(at: head.target)) }) {
@@ -118,7 +125,8 @@ final class Exchange {
   // MARK: Gating
 
   private func serve(_ route: ServedRoute, _ path: RequestPath) async -> Afterwards {
-    if let refusal = head.prepareFields(connection.listener.fieldPolicies[record.route ?? 0]) { return await refuseHead(refusal) }
+    let fields = connection.listener.fieldPolicies[record.route ?? 0]
+    if let refusal = head.prepareFields(fields, believesForwarding: connection.believesForwarding) { return await refuseHead(refusal) }
     if let admission = Admission.open(under: route.settings.policy) {
       return await forward(route, path, admission, spool: nil)
     }
@@ -174,7 +182,8 @@ final class Exchange {
       return RequestFacts(
         method: Array(copying: bytes.bytes(at: head.methodRange)), normalPath: Array(copying: path.normalForm(in: target)),
         rawPath: Array(copying: target.bytes(at: path.rawPath)), query: path.query.map { Array(copying: target.bytes(at: $0)) },
-        host: Array(copying: bytes.bytes(at: head.authority ?? .empty)), defaultPort: 80, assertion: input(policy.inputs.assertion),
+        host: Array(copying: bytes.bytes(at: head.authority ?? .empty)), defaultPort: clientSpeaksTLS ? 443 : 80,
+        assertion: input(policy.inputs.assertion),
         clientData: input(policy.inputs.clientData), keyID: input(policy.inputs.keyID), body: bodyLength)
     }
   }

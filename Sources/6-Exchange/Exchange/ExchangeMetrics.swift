@@ -80,6 +80,8 @@ final class WorkerMetrics {
   let connections: Gauge
   let requestsInFlight: Gauge
   let limits: LimitMetrics
+  /// Open tunnels.
+  let tunnels: Gauge
   let storeUp: Gauge
   let registry: MetricRegistry
 
@@ -88,6 +90,17 @@ final class WorkerMetrics {
     connections = registry.gauge(MetricFamily("attestgate_connections", .gauge, "Open connections of clients."))
     requestsInFlight = registry.gauge(MetricFamily("attestgate_requests_in_flight", .gauge, "Requests being served."))
     limits = LimitMetrics(registry: registry)
+    tunnels = registry.gauge(MetricFamily("attestgate_tunnels", .gauge, "Open WebSocket connections through the gate."))
     storeUp = registry.gauge(MetricFamily("attestgate_store_up", .gauge, "Workers whose store takes commands."))
+  }
+
+  private static let tunnelsEnded = MetricFamily("attestgate_tunnels_ended_total", .counter, "WebSocket connections that ended, by reason.")
+  private static let proxyHeadersRefused = MetricFamily(
+    "attestgate_proxy_headers_refused_total", .counter, "Connections closed for want of a good PROXY header, by reason.")
+
+  func countTunnel(_ end: Tunnel.End) { registry.counter(Self.tunnelsEnded, [MetricLabel("reason", end.rawValue)]).add() }
+
+  func countProxyHeader(_ refusal: ProxyHeaderRefusal) {
+    registry.counter(Self.proxyHeadersRefused, [MetricLabel("reason", refusal.label)]).add()
   }
 }

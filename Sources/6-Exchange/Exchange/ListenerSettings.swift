@@ -1,9 +1,13 @@
+public import HTTP
+
 /// Where to listen.
 public struct BindAddress: Sendable, Hashable, CustomStringConvertible {
   /// An IPv4 or IPv6 address, without brackets.
   public var host: String
   /// 0 lets the kernel choose.
   public var port: UInt16
+  /// The path of a Unix socket, which has neither host nor port.
+  public var unixPath: String?
 
   /// An address.
   public init(host: String, port: UInt16) {
@@ -11,11 +15,20 @@ public struct BindAddress: Sendable, Hashable, CustomStringConvertible {
     self.port = port
   }
 
-  /// As proxy.yaml writes it: `127.0.0.1:8080`, `[::1]:8080`.
-  public var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+  /// A Unix socket.
+  public init(unixPath: String) {
+    self.init(host: "", port: 0)
+    self.unixPath = unixPath
+  }
+
+  /// As proxy.yaml writes it: `127.0.0.1:8080`, `[::1]:8080`, `unix:/run/attestgate.sock`.
+  public var description: String {
+    if let unixPath { return "unix:\(unixPath)" }
+    return host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+  }
 
   /// Whether only this machine can reach it.
-  public var isLoopback: Bool { host == "::1" || host.hasPrefix("127.") }
+  public var isLoopback: Bool { unixPath != nil || host == "::1" || host.hasPrefix("127.") }
 }
 
 /// One entry of `listeners:` in proxy.yaml, with every default filled in.
@@ -32,6 +45,10 @@ public struct ListenerSettings: Sendable {
 
   /// Where to listen.
   public var bind: BindAddress
+  /// Who is believed what he says of others: the client's address, scheme and host, the request's identifier (`trusted_proxies`).
+  public var trustedPeers = TrustedPeers()
+  /// Whether every connection begins with a PROXY header (`proxy_protocol`).
+  public var expectsProxyHeader = false
   /// `underscore_headers`.
   public var underscoreFields: UnderscoreFields = .drop
   /// Request line and fields together; more is 431.

@@ -14,6 +14,8 @@ public struct RouteSettings: Sendable {
   public var timeoutMilliseconds: Int?
   /// How often one address (IPv6: one /64) may send what no key is verified for (`rate.address`); nil for as often as it likes.
   public var addressRate: Rate?
+  /// Whether clients may switch to WebSocket (`upgrade: [websocket]`).
+  public var passesWebSocket = false
 
   /// A route.
   public init(pattern: RoutePattern, upstream: Int, policy: GatePolicy, timeoutMilliseconds: Int?) {

@@ -1,4 +1,5 @@
 public import EventLoop
+import HTTP
 public import Store
 public import Telemetry
 import Upstream
@@ -116,7 +117,10 @@ public actor Worker {
   }
 
   private func serve(_ socket: Socket, _ slot: consuming ConnectionSlot, _ listener: ServedListener, _ context: WorkerContext) {
-    guard slot.claim(ClientNetwork(socket.peer)) else {
+    // A trusted proxy has the connections of many clients.
+    let peers = listener.settings.trustedPeers
+    let countsByAddress = peers.isEmpty || !peers.contains(socket.peer.ip)
+    guard !countsByAddress || slot.claim(ClientNetwork(socket.peer)) else {
       // Nothing is answered: an answer costs what the limit is there to save.
       context.metrics.limits.refusedByAddress.add()
       return socket.close()

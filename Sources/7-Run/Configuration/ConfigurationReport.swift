@@ -52,6 +52,7 @@ public struct ConfigurationReport: Encodable {
     var methods: [String]?
     var allow_in_path: [String]
     var upstream: String
+    var upgrade: [String]
     var gate: RouteGate
   }
 
@@ -93,7 +94,8 @@ public struct ConfigurationReport: Encodable {
       let pattern = route.pattern
       return Route(
         host: pattern.host, path: pattern.path.text, methods: pattern.methods.isEmpty ? nil : pattern.methods,
-        allow_in_path: pattern.allowedInPath.names, upstream: configuration.upstreams[route.upstream].name, gate: Self.gate(route.policy))
+        allow_in_path: pattern.allowedInPath.names, upstream: configuration.upstreams[route.upstream].name,
+        upgrade: route.passesWebSocket ? ["websocket"] : [], gate: Self.gate(route.policy))
     }
   }
 

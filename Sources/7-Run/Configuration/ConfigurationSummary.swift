@@ -1,6 +1,8 @@
 import AppAttest
+import Bytes
 import Exchange
 import Gate
+import HTTP
 import Routing
 import Store
 import Upstream
@@ -24,7 +26,7 @@ public struct ConfigurationSummary {
     let endpoints = configuration.endpoints
     let enrolment = endpoints.enrols ? ["GET \(endpoints.attestChallenge)", "POST \(endpoints.attestVerify)"] : []
     var rows = [
-      ["listeners", configuration.listeners.map(\.bind.description).joined(separator: ", ")],
+      ["listeners", configuration.listeners.map(Self.listener).joined(separator: ", ")],
       ["admin", configuration.admin?.description ?? "none"],
       ["workers", "\(configuration.workerCount)"],
       ["store", configuration.store.summary],
@@ -45,7 +47,8 @@ public struct ConfigurationSummary {
         let path = pattern.path.text + (pattern.allowedInPath.isEmpty ? "" : " + " + pattern.allowedInPath.names.joined(separator: ", "))
         return [
           "\(index)", pattern.host ?? "any", path, pattern.methods.isEmpty ? "any" : pattern.methods.joined(separator: ","),
-          configuration.upstreams[route.upstream].name, gate(route.policy).joined(separator: ", "),
+          configuration.upstreams[route.upstream].name,
+          (gate(route.policy) + (route.passesWebSocket ? ["websocket"] : [])).joined(separator: ", "),
         ]
       }
   }
@@ -68,6 +71,14 @@ public struct ConfigurationSummary {
   }
 
   private var warnings: [String] { configuration.warnings.map { "warning: \($0)" } }
+
+  private static func listener(_ listener: ListenerSettings) -> String {
+    let peers = listener.trustedPeers
+    let trusted = peers.networks.map(\.description) + (peers.includesUnix ? ["unix"] : [])
+    let remarks =
+      (listener.expectsProxyHeader ? ["PROXY protocol"] : []) + (trusted.isEmpty ? [] : ["trusts " + trusted.joined(separator: " ")])
+    return listener.bind.description + (remarks.isEmpty ? "" : " (\(remarks.joined(separator: ", ")))")
+  }
 
   private static func written(_ log: Configuration.AccessLog) -> String {
     switch log {
@@ -109,7 +120,7 @@ extension Configuration.App {
 
 extension UpstreamSettings.Server {
   /// As proxy.yaml writes it, with the port.
-  var url: String { "http://\(host.contains(":") ? "[\(host)]" : host):\(port)" }
+  var url: String { unixPath.map { "unix:\($0)" } ?? "http://\(host.contains(":") ? "[\(host)]" : host):\(port)" }
 }
 
 extension GatePolicy {

@@ -96,7 +96,9 @@ private final class Process {
 
   private func start() {
     let (workers, listeners, admin, diagnostics) = (workers, listeners, admin, diagnostics)
-    let places = zip(configuration.listeners, listeners).map { "http://\(BindAddress(host: $0.bind.host, port: $1.address.port))" }
+    let places = zip(configuration.listeners.map(\.bind), listeners).map { bind, socket in
+      bind.unixPath == nil ? "http://\(BindAddress(host: bind.host, port: socket.address.port))" : bind.description
+    }
     let deadline = Instant.now.advanced(byMilliseconds: Self.storeWaitMilliseconds)
     Task {
       if let admin { await admin.listener.start(admin.socket) }
@@ -122,6 +124,7 @@ private final class Process {
       for listener in listeners { listener.stop() }
       let deadline = Instant.now.advanced(byMilliseconds: timeout)
       for worker in workers { await worker.drain(until: deadline) }
+      admin?.socket.stop()
       accessLog.finish()
       diagnostics.note(.notice, "stopped")
       diagnostics.finish()
@@ -144,7 +147,8 @@ private final class Process {
   }
 
   private static func listen(_ bind: BindAddress) throws -> ListeningSocket {
-    guard let address = SocketAddress(host: bind.host, port: bind.port) else {
+    let address = bind.unixPath.map { SocketAddress(unixPath: $0) } ?? SocketAddress(host: bind.host, port: bind.port)
+    guard let address else {
       throw StartFailure(message: "bind: \(bind) is not an IPv4 or IPv6 address")
     }
     do {
@@ -153,9 +157,12 @@ private final class Process {
       guard case .failed(let number) = error else { throw StartFailure(message: "bind: cannot listen on \(bind)") }
       let mend =
         switch number {
+        case EADDRINUSE where bind.unixPath != nil: "another program answers there, or something lies there that is no socket; remove it"
+        case ENOENT, ENOTDIR: "there is no such folder; create it"
+        case EACCES where bind.unixPath != nil: "the folder must be writable for the gate"
         case EADDRINUSE: "another program listens there; stop it or choose another port"
         case EACCES: "ports below 1024 need CAP_NET_BIND_SERVICE"
-        case EADDRNOTAVAIL: "this machine has no such address"
+        case EADDRNOTAVAIL, EAFNOSUPPORT: "this machine has no such address"
         default: "the kernel refused"
         }
       throw StartFailure(message: "bind: cannot listen on \(bind) (\(KernelError.text(number))): \(mend)")

@@ -35,11 +35,13 @@ extension Meaning {
       problems.add(pattern, "holds what allow_in_path does not list, so it can never match; add \(missing.names.joined(separator: ", "))")
     }
     checkRate(written, policy)
+    if let upgrade = written.upgrade { checkUpgrade(upgrade, methods: written.methods?.value.map(\.value)) }
     var settings = RouteSettings(
       pattern: RoutePattern(
         host: written.host?.value, path: pattern.value, methods: written.methods?.value.map(\.value) ?? [], allowedInPath: allowed,
         isGated: policy.mode != .off),
       upstream: index, policy: policy, timeoutMilliseconds: written.timeout?.value)
+    settings.passesWebSocket = written.upgrade?.value.isEmpty == false
     settings.addressRate = written.rate?.address?.value
     if let rate = written.rate?.other?.value {
       // Whoever serves the same route over the same store counts in the same bucket.
@@ -58,6 +60,14 @@ extension Meaning {
       problems.add(
         address,
         "has no effect here: this route passes verified keys only, and these are never limited by address, since many share one; use key")
+    }
+  }
+
+  /// A handshake is a GET (RFC 6455 section 4.1).
+  private func checkUpgrade(_ upgrade: Placed<[Placed<String>]>, methods: [String]?) {
+    checkDistinct(upgrade, allowsNone: true)
+    if let methods, !methods.contains("GET"), !upgrade.value.isEmpty {
+      problems.add(upgrade, "needs GET among the route's methods: a WebSocket begins with it")
     }
   }
 

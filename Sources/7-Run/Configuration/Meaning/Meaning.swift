@@ -54,6 +54,7 @@ struct Meaning {
 
   private func listener(_ written: WrittenListener) -> ListenerSettings {
     var settings = ListenerSettings(bind: written.bind?.value ?? Self.defaultBind)
+    trust(&settings, written)
     fill(&settings.underscoreFields, written.underscoreFields)
     fill(&settings.headBytesMax, written.headBytes)
     fill(&settings.requestLineBytesMax, written.requestLineBytes)
@@ -90,6 +91,7 @@ struct Meaning {
 
   /// Whether both cannot be listened at: the same address, or every address of the same port. Port 0 is another one each time.
   private static func collide(_ left: BindAddress, _ right: BindAddress) -> Bool {
+    if left.unixPath != nil || right.unixPath != nil { return left.unixPath == right.unixPath }
     let all = ["0.0.0.0", "::"]
     return left.port != 0 && left.port == right.port && (left.host == right.host || all.contains(left.host) || all.contains(right.host))
   }

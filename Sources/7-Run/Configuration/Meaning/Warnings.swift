@@ -1,7 +1,9 @@
 import AppAttest
+import Bytes
 import Cryptography
 import Exchange
 import Gate
+import HTTP
 import Routing
 import Store
 
@@ -125,10 +127,39 @@ struct Warnings {
       }
   }
 
+  /// Who believes nobody behind a proxy takes every client for the proxy; who believes everybody takes anybody for whom he says he is.
+  private func warnOfTrust(_ entry: WrittenListener, _ listener: ListenerSettings) {
+    if listener.trustedPeers.isEmpty, let likelyPeer = Self.likelyPeer(listener.bind) {
+      list.add(
+        entry.bind?.place ?? entry.place, "\(entry.path).bind",
+        "\(likelyPeer), and trusted_proxies is empty: what it says of its clients is replaced, and they all count as one; list it there")
+    }
+    for peer in entry.trustedProxies?.value ?? [] {
+      guard case .network(let network) = peer.value, network.prefixBits == 0 else { continue }
+      list.add(peer, "trusts every peer: whoever connects may say who he is; list your proxies alone")
+    }
+  }
+
+  /// What makes another proxy before the listener likely.
+  private static func likelyPeer(_ bind: BindAddress) -> String? {
+    if bind.unixPath != nil { return "is a Unix socket, so that a proxy is before it" }
+    guard let address = IPAddress(Array(bind.host.utf8).span) else { return nil }
+    let isPrivate = privateNetworks.contains { $0.contains(address) }
+    return isPrivate ? "is a private address, so that a proxy is likely before it" : nil
+  }
+
+  /// RFC 1918, RFC 6598, RFC 4193.
+  private static let privateNetworks: [IPNetwork] = [
+    IPNetwork(IPAddress(ipv4: 0x0A00_0000), prefixBits: 8)!, IPNetwork(IPAddress(ipv4: 0xAC10_0000), prefixBits: 12)!,
+    IPNetwork(IPAddress(ipv4: 0xC0A8_0000), prefixBits: 16)!, IPNetwork(IPAddress(ipv4: 0x6440_0000), prefixBits: 10)!,
+    IPNetwork(IPAddress(high: 0xFC00_0000_0000_0000, low: 0), prefixBits: 7)!,
+  ]
+
   private func warnOfListeners() {
     if let admin = configuration.admin, !admin.isLoopback, let written = written.admin {
       list.add(written.bind?.place ?? written.place, "\(written.path).bind", "is not loopback: metrics and health are open to the network")
     }
+    for (entry, listener) in zip(written.listeners ?? [], configuration.listeners) { warnOfTrust(entry, listener) }
     guard configuration.routes.contains(where: { $0.policy.mode != .off }) else { return }
     for (entry, listener) in zip(written.listeners ?? [], configuration.listeners) where !listener.bind.isLoopback {
       list.add(

@@ -4,9 +4,9 @@ import Upstream
 
 /// Addresses and the URLs of servers.
 enum Address {
-  /// `127.0.0.1:8080`, `[::]:8443`.
+  /// `127.0.0.1:8080`, `[::]:8443`, `unix:/run/attestgate/http.sock`.
   static func bind(_ text: String) throws(Wrong) -> BindAddress {
-    if text.hasPrefix("unix:") { throw Wrong("Unix sockets are not available for listening yet; write an address and a port") }
+    if let path = try unixPath(text) { return BindAddress(unixPath: path) }
     let parts = try split(text, example: "127.0.0.1:8080 or [::]:8443")
     guard let port = parts.port else { throw Wrong("needs a port, such as \"\(text):8080\"") }
     if parts.host == "*" || parts.host.isEmpty { throw Wrong("needs an address; write 0.0.0.0:\(port) or [::]:\(port) for every one") }
@@ -17,10 +17,26 @@ enum Address {
     return BindAddress(host: parts.host, port: port)
   }
 
-  /// `http://host`, `http://host:port`.
+  /// The absolute path behind `unix:`; nil when it is something else.
+  private static func unixPath(_ text: String) throws(Wrong) -> String? {
+    guard text.hasPrefix("unix:") else { return nil }
+    let path = String(text.dropFirst(5))
+    guard path.hasPrefix("/"), !path.hasSuffix("/"), !path.hasPrefix("//") else {
+      throw Wrong("must be unix: and the whole path of the socket, such as unix:/run/attestgate/http.sock, and is \"\(text)\"")
+    }
+    guard SocketAddress(unixPath: path) != nil else {
+      throw Wrong("has a path longer than the 107 bytes of a socket's; choose a shorter one")
+    }
+    return path
+  }
+
+  /// `http://host`, `http://host:port`, `unix:/run/app.sock`.
   static func server(_ text: String) throws(Wrong) -> UpstreamSettings.Server {
+    if let path = try unixPath(text) { return UpstreamSettings.Server(unixPath: path) }
     if text.hasPrefix("https://") { throw Wrong("TLS to upstreams is not available yet; write http:// and a server in a trusted network") }
-    guard text.hasPrefix("http://") else { throw Wrong("must begin with http://, such as http://10.0.0.7:9000, and is \"\(text)\"") }
+    guard text.hasPrefix("http://") else {
+      throw Wrong("must begin with http://, such as http://10.0.0.7:9000, or be a socket such as unix:/run/app.sock, and is \"\(text)\"")
+    }
     let rest = text.dropFirst(7)
     if rest.contains("@") { throw Wrong("must not hold a user; set an Authorization header in request_headers") }
     if rest.contains(where: { $0 == "/" || $0 == "?" || $0 == "#" }) {

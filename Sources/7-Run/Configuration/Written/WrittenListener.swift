@@ -5,6 +5,10 @@ struct WrittenListener {
   var place: Place
   var path: String
   var bind: Placed<BindAddress>?
+  var trustedProxies: Placed<[Placed<TrustedPeerText>]>?
+  /// Whether the key is there at all, right or wrong.
+  var trustedProxiesIsThere: Bool
+  var proxyProtocol: Placed<Bool>?
   var underscoreFields: Placed<ListenerSettings.UnderscoreFields>?
   var headBytes: Placed<Int>?
   var requestLineBytes: Placed<Int>?
@@ -22,6 +26,9 @@ struct WrittenListener {
     place = section.place
     path = section.path
     bind = section.value("bind", Address.bind)
+    trustedProxies = section.list("trusted_proxies") { (text: String) throws(Wrong) -> TrustedPeerText in try TrustedPeerText(text) }
+    trustedProxiesIsThere = section.has("trusted_proxies")
+    proxyProtocol = section.value("proxy_protocol", Quantity.flag)
     underscoreFields = section.value("underscore_headers", oneOf([("drop", .drop), ("reject", .reject), ("keep", .keep)]))
     headTimeout = section.value("head_timeout", Quantity.duration(10...3_600_000))
     bodyTimeout = section.value("body_timeout", Quantity.duration(10...3_600_000))

@@ -12,6 +12,7 @@ struct WrittenRoute {
   var upstream: Placed<String>?
   var timeout: Placed<Int>?
   var allowInPath: Placed<[Placed<PathFeatures>]>?
+  var upgrade: Placed<[Placed<String>]>?
   var rate: WrittenRate?
   var gate: WrittenGate?
   /// Where `gate` stands, or the route.
@@ -29,6 +30,7 @@ struct WrittenRoute {
     if !section.has("upstream") { section.missing("upstream", "name one of upstreams") }
     timeout = section.value("timeout", Quantity.duration(10...86_400_000))
     allowInPath = section.list("allow_in_path", oneOf(PathFeatures.named.map { ($0.name, $0.feature) }))
+    upgrade = section.list("upgrade", oneOf([("websocket", "websocket")]))
     rate = WrittenRate(section, other: "key")
     gatePlace = section.has("gate") ? section.placeOf("gate") : section.place
     let gate = section.wordOrSection("gate", WrittenGate.mode)
