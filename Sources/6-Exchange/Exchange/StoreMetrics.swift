@@ -23,11 +23,11 @@ extension WorkerMetrics {
   }
 
   private static func report(_ health: StoreHealth, to diagnostics: Diagnostics) {
-    if health.isUp {
-      diagnostics.note(.notice, "store: up")
-    } else {
-      diagnostics.note(.error, "store: down: \(health.lastFailure ?? "not connected yet"); gated requests are refused until it is back")
+    guard health.isUp else {
+      return diagnostics.note(
+        .error, "store: down: \(health.lastFailure ?? "not connected yet"); gated requests are refused until it is back")
     }
+    diagnostics.note(.notice, "store: up")
     for warning in health.warnings { diagnostics.note(warning.isError ? .error : .warning, "store: \(warning.message)") }
   }
 }
