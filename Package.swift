@@ -100,7 +100,7 @@ let package = Package(
 
     .target(name: "Fixtures", path: "Tests/Fixtures", swiftSettings: testSettings),
     .testTarget(
-      name: "AcceptanceTests", dependencies: ["Fixtures", "Cryptography", "AppAttest", "SimulatedDevice", "attestgate"],
+      name: "AcceptanceTests", dependencies: ["Fixtures", "HTTP", "Cryptography", "AppAttest", "SimulatedDevice", "attestgate"],
       path: "Tests/AcceptanceTests",
       swiftSettings: testSettings),
     fuzzers(["Bytes", "HTTP", "Routing", "Cryptography", "AppAttest", "Store", "Gate", "Configuration"]),

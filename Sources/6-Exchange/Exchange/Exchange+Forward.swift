@@ -69,7 +69,7 @@ extension Exchange {
         to: &output, path: path.normalForm(in: target), query: query, host: route.upstreamHost, framing: framing,
         changes: route.requestChanges)
     }
-    writeForwardingFields(to: &output)
+    writeForwardingFields(to: &output, route.adds)
     askForWebSocket(route, in: &output)
   }
 

@@ -20,21 +20,24 @@ extension Exchange {
 
   /// Writes the fields about the client: `X-Forwarded-For` goes on where a trusted peer began it, the others are a trusted peer's own
   /// where it wrote them.
-  func writeForwardingFields(to output: inout ByteQueue) {
+  func writeForwardingFields(to output: inout ByteQueue, _ adds: AddedFields) {
     let believes = connection.believesForwarding
-    if believes {
-      head.writeForwardedFor(to: &output, addingPeer: connection.peer.forwardedFor)
-    } else if !connection.peer.forwardedFor.isEmpty {
-      output.appendField("X-Forwarded-For", connection.peer.forwardedFor)
+    if adds.contains(.forwardedFor) {
+      if believes {
+        head.writeForwardedFor(to: &output, addingPeer: connection.peer.forwardedFor)
+      } else if !connection.peer.forwardedFor.isEmpty {
+        output.appendField("X-Forwarded-For", connection.peer.forwardedFor)
+      }
     }
-    if !believes || head.field(.forwardedProto) == .absent {
+    if adds.contains(.forwardedProto), !believes || head.field(.forwardedProto) == .absent {
       if connection.peerSpeaksTLS { output.append("X-Forwarded-Proto: https\r\n") } else { output.append("X-Forwarded-Proto: http\r\n") }
     }
-    if let authority = head.authority, !believes || head.field(.forwardedHost) == .absent {
+    if adds.contains(.forwardedHost), let authority = head.authority, !believes || head.field(.forwardedHost) == .absent {
       output.append("X-Forwarded-Host: ")
       head.withBytes { output.append($0.bytes(at: authority)) }
       output.append("\r\n")
     }
+    guard adds.contains(.requestID) else { return }
     output.append("X-Request-Id: ")
     record.appendIdentifier(to: &output)
     output.append("\r\n")

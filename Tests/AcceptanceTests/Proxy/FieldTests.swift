@@ -50,6 +50,15 @@ import Testing
     #expect(identifier.utf8.count >= 16)
   }
 
+  @Test func whatTheConfigurationSetsOrRemovesIsNotAddedBesides() throws {
+    let options = "request_headers: {set: {X-Forwarded-Proto: https, X-Request-Id: own}, remove: [X-Forwarded-For]}"
+    let request = try seen(by: "GET / HTTP/1.1\r\nHost: a\r\nX-Forwarded-Proto: ftp\r\nX-Forwarded-For: 6.6.6.6\r\n\r\n", upstream: options)
+    #expect(request.values("X-Forwarded-Proto") == ["https"])
+    #expect(request.values("X-Request-Id") == ["own"])
+    #expect(request.values("X-Forwarded-For").isEmpty)
+    #expect(request.values("X-Forwarded-Host") == ["a"])
+  }
+
   @Test func everyRequestHasAnIdentifierOfItsOwn() throws {
     try withProxy { gate, upstream in
       let client = try gate.connect()
