@@ -91,7 +91,9 @@ extension RawMessage {
     let isToken = !name.isEmpty && name.utf8.allSatisfy { isTokenByte($0) }
     guard isToken else { throw MalformedMessage("'\(name)' is no field name") }
     let value = line[line.index(after: colon)...]
-    guard value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }) else { throw MalformedMessage("a control in the value of '\(name)'") }
+    guard value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }) else {
+      throw MalformedMessage("a control in the value of '\(name)'")
+    }
     return (name, String(trimmed(value)))
   }
 

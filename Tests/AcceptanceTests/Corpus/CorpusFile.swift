@@ -99,7 +99,9 @@ enum CorpusFile {
       case UInt8(ascii: "0"): bytes.append(0)
       case UInt8(ascii: "\\"): bytes.append(UInt8(ascii: "\\"))
       case UInt8(ascii: "x"):
-        guard let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16) else { throw FixtureFailure("\\x without digits") }
+        guard let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16) else {
+          throw FixtureFailure("\\x without digits")
+        }
         bytes.append(value)
         rest = rest.dropFirst(2)
       case UInt8(ascii: "*"): bytes += try repeated(&rest)

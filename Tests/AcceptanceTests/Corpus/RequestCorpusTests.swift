@@ -53,7 +53,9 @@ import Testing
     case .forwarded(let closes):
       return isForwarded(one, played) && (!closes || played.hasEnded)
     case .answered(let status, let closes):
-      guard played.whole.isEmpty, played.answers.count == 1, let answer = played.answers.first, answer.status == status else { return false }
+      guard played.whole.isEmpty, played.answers.count == 1, let answer = played.answers.first, answer.status == status else {
+        return false
+      }
       // A 100 would have asked for the body of a request that is then refused.
       guard answer.interim.isEmpty, status < 400 || answer.body.isEmpty || (try? problem(in: answer)) != nil else { return false }
       let saysClose = answer.value("Connection") == "close"

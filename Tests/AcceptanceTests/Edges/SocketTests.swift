@@ -32,7 +32,7 @@ import Testing
     #expect(gate.wait(milliseconds: 30_000) == .exited(0), "\(folder.read("errors"))")
   }
 
-  private func status(of path: String) -> stat? {
+  private func file(at path: String) -> stat? {
     var status = stat()
     return lstat(path, &status) == 0 ? status : nil
   }
@@ -44,7 +44,7 @@ import Testing
     defer { upstream.stop() }
     let text = configuration(servers: "unix:\(server)", bind: "unix:\(path)", listener: "    trusted_proxies: [unix]", in: folder)
     try serve(text, in: folder) { _ in
-      let status = try #require(status(of: path))
+      let status = try #require(file(at: path))
       #expect(status.st_mode & S_IFMT == S_IFSOCK && status.st_mode & 0o777 == 0o660)
       let curl = try CommandRun([
         "/usr/bin/curl", "-sS", "--unix-socket", path, "-H", "X-Forwarded-For: 203.0.113.9", "http://api.example.com/a?b=c",
@@ -58,7 +58,7 @@ import Testing
       #expect(eventually { folder.read("access.log").contains("\"client\":\"203.0.113.9\"") })
       #expect(folder.read("access.log").contains("\"upstream\":\"unix:\(server)\""))
     }
-    #expect(status(of: path) == nil, "the socket's file is left behind")
+    #expect(file(at: path) == nil, "the socket's file is left behind")
   }
 
   @Test func whatAPeerSaysOverAUnixSocketIsNotBelievedUnlessItIsListed() throws {
@@ -84,14 +84,15 @@ import Testing
     try folder.write(text, to: "proxy.yaml")
     let command = [GateProcess.binary, "serve", "--config", folder.file("proxy.yaml")]
     let crashed = try ChildProcess(command, output: folder.file("output"), errors: folder.file("errors"))
-    #expect(eventually(within: 30_000) { status(of: path) != nil && folder.read("errors").contains("serves") })
+    #expect(eventually(within: 30_000) { file(at: path) != nil && folder.read("errors").contains("serves") })
     let second = try CommandRun(command)
     #expect(!second.succeeded && second.errors.contains("another program answers there"), "\(second.errors)")
     #expect(try RawConnection(unixPath: path).exchange("GET / HTTP/1.1\r\nHost: a\r\n\r\n").status == 200)
     crashed.kill()
-    #expect(status(of: path) != nil)
+    #expect(file(at: path) != nil)
     try serve(text, in: folder) { _ in
-      #expect(try RawConnection(unixPath: path).exchange("GET / HTTP/1.1\r\nHost: a\r\n\r\n").status == 200)
+      let answer = try RawConnection(unixPath: path).exchange("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+      #expect(answer.status == 200)
     }
     // What is no socket is nobody's to remove.
     try folder.write("precious", to: "http.sock")
@@ -124,7 +125,8 @@ import Testing
       let front = try TemporaryFolder()
       let frontPort = try FreePort.next()
       try serve(configuration(servers: "http://[::1]:\(port)", bind: "[::]:\(frontPort)", in: front), in: front) { _ in
-        #expect(try exchange(port: frontPort, "GET / HTTP/1.1\r\nHost: a\r\n\r\n").text == "hello")
+        let answer = try exchange(port: frontPort, "GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+        #expect(answer.text == "hello")
         #expect(upstream.requests.first?.message.values("X-Forwarded-Host") == ["[::1]:\(port)"])
       }
     }
