@@ -39,9 +39,14 @@ final class HostileUpstream: Sendable {
   enum ConnectionEnd: Sendable { case hungUp, reused }
 
   private let cases: [AnswerCorpusCase]
+  private let servesOn: Bool
   private let ends = Mutex([Int: ConnectionEnd]())
 
-  init(_ cases: [AnswerCorpusCase]) { self.cases = cases }
+  /// `servesOn` is for servers that may reuse any connection: it serves what comes next on it too.
+  init(_ cases: [AnswerCorpusCase], servesOn: Bool = false) {
+    self.cases = cases
+    self.servesOn = servesOn
+  }
 
   /// What became of the connection behind a case that leaves it open.
   func end(of index: Int) -> ConnectionEnd? { ends.withLock { $0[index] } }
@@ -57,7 +62,7 @@ final class HostileUpstream: Sendable {
     switch cases[index].end {
     case .close: exchange.close()
     case .reset: exchange.reset()
-    case .stay where cases[index].mayReuse: break
+    case .stay where cases[index].mayReuse || servesOn: break
     case .stay:
       let next = try? exchange.connection.readSome()
       ends.withLock { $0[index] = next?.isEmpty == false ? .reused : .hungUp }

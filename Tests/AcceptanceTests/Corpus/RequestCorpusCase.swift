@@ -20,7 +20,7 @@ struct RequestCorpusCase: Sendable {
 
   /// Whose rule it is that the request is not passed on as it stands.
   enum Rule: String, Sendable {
-    /// A MUST, or a grammar, of the section named.
+    /// A MUST, or the grammar, of the section named.
     case rfc = "RFC"
     /// The gate's own: the RFC leaves it to the recipient.
     case gate

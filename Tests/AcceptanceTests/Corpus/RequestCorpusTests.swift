@@ -53,9 +53,8 @@ import Testing
     case .forwarded(let closes):
       return isForwarded(one, played) && (!closes || played.hasEnded)
     case .answered(let status, let closes):
-      guard played.whole.isEmpty, played.answers.count == 1, let answer = played.answers.first, answer.status == status else {
-        return false
-      }
+      guard played.whole.isEmpty, played.answers.count == 1, let answer = played.answers.first, answer.status == status
+      else { return false }
       // A 100 would have asked for the body of a request that is then refused.
       guard answer.interim.isEmpty, status < 400 || answer.body.isEmpty || (try? problem(in: answer)) != nil else { return false }
       let saysClose = answer.value("Connection") == "close"
@@ -80,7 +79,7 @@ import Testing
 
   private static func fieldFaults(of request: RawMessage, _ one: RequestCorpusCase) -> [String] {
     var faults: [String] = []
-    for (name, value) in request.fields.map({ ($0.name.lowercased(), $0.value) }) {
+    for (name, value) in (request.fields + request.trailers).map({ ($0.name.lowercased(), $0.value) }) {
       let isForged = name.hasPrefix("x-app-attest-") && !isGatesWord(name, value)
       if name.contains("_") || isForged || neverArrives.contains(name) { faults.append("the field \(name) was passed on") }
       if one.without.contains(name), !isGatesWord(name, value) { faults.append("the field \(name) was passed on") }
