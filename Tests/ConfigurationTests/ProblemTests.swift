@@ -72,7 +72,7 @@ import Testing
     ),
     (
       "listeners: [{bind: \"unix:/run/a\"}, {bind: \"unix:/run/b\"}, {bind: \"unix:/run/a\"}]",
-      "5:67: listeners[2].bind: an earlier listener has this address already; choose another port"
+      "5:66: listeners[2].bind: an earlier listener has this address already; choose another port"
     ),
     // Proxies before the gate
     (

@@ -83,8 +83,8 @@ import Testing
     let text = configuration(servers: "http://127.0.0.1:\(upstream.port)", bind: "unix:\(path)", in: folder)
     try folder.write(text, to: "proxy.yaml")
     let command = [GateProcess.binary, "serve", "--config", folder.file("proxy.yaml")]
-    let crashed = try ChildProcess(command, output: folder.file("output"), errors: folder.file("errors"))
-    #expect(eventually(within: 30_000) { file(at: path) != nil && folder.read("errors").contains("serves") })
+    let crashed = try ChildProcess(command, output: folder.file("first output"), errors: folder.file("first errors"))
+    #expect(eventually(within: 30_000) { file(at: path) != nil && folder.read("first errors").contains("serves") })
     let second = try CommandRun(command)
     #expect(!second.succeeded && second.errors.contains("another program answers there"), "\(second.errors)")
     #expect(try RawConnection(unixPath: path).exchange("GET / HTTP/1.1\r\nHost: a\r\n\r\n").status == 200)
