@@ -1,4 +1,3 @@
-import AppAttest
 import Bytes
 import EventLoop
 import HTTP
@@ -39,8 +38,8 @@ final class DownstreamConnection {
   var bodyBytesTaken = 0
   /// Time that was spent waiting for it.
   var bodyWaitNanoseconds: UInt64 = 0
-  /// The key that the last request on this connection was verified with: likely the next one's too.
-  var lastKey: KeyIdentifier?
+  /// Which key signs here.
+  var likelyKey = LikelyKey()
   /// Since when it waits for a request of which no byte has come.
   var idleSince: Instant?
   /// Requests served so far.

@@ -16,7 +16,7 @@ extension Exchange {
     record.decision = admission.decision
     // An enrolled, verified key is never limited by address: many share one.
     if admission.verifiedKey == nil, let wait = waitForAddress(on: route) { return await refuseAddress(wait: wait) }
-    if let key = admission.verifiedKey { connection.lastKey = key }
+    if let key = admission.verifiedKey { connection.likelyKey.note(verified: key) }
     let request = connection.outgoing
     var body = prepare(request, route, path, spool)
     sentAt = worker.loop.now

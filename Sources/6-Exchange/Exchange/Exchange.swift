@@ -132,7 +132,7 @@ final class Exchange {
     }
     let gateStart = Instant.now
     let examination = await worker.gate.examine(
-      facts(of: path, for: route.settings.policy), policy: route.settings.policy, hint: connection.lastKey)
+      facts(of: path, for: route.settings.policy), policy: route.settings.policy, hint: connection.likelyKey.value)
     record.gateNanoseconds = Instant.now.nanoseconds - gateStart.nanoseconds
     switch consume examination {
     case .admit(let admission): return await forward(route, path, admission, spool: nil)
