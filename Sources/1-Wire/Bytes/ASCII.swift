@@ -51,13 +51,6 @@ extension Array where Element == UInt8 {
   /// A copy of the bytes of a span.
   @inlinable
   public init(copying span: Span<UInt8>) {
-    let byteCount = span.count
-    self = unsafe Array(unsafeUninitializedCapacity: byteCount) { output, count in
-      // A fresh array overlaps nothing, and has room for all of the span.
-      unsafe span.withUnsafeBufferPointer { source in
-        if let start = source.baseAddress, byteCount > 0 { unsafe output.baseAddress?.initialize(from: start, count: byteCount) }
-      }
-      count = byteCount
-    }
+    self = unsafe span.withUnsafeBufferPointer { unsafe Array($0) }
   }
 }

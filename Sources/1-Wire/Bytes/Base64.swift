@@ -6,12 +6,10 @@ public enum Base64 {
   /// two texts that decode alike would be two names of one thing.
   public static func decode(_ text: Span<UInt8>, maximum: Int) -> [UInt8]? {
     guard let digits = digitCount(text), digits * 6 / 8 <= maximum else { return nil }
-    var isValid = false
-    let bytes = unsafe [UInt8](unsafeUninitializedCapacity: digits * 6 / 8) { output, count in
-      count = digits * 6 / 8
-      isValid = unsafe decode(text, digits, to: output)
+    // On the stack first: an array made of a buffer costs half of one that is filled.
+    return unsafe withUnsafeTemporaryAllocation(of: UInt8.self, capacity: digits * 6 / 8) { output in
+      unsafe decode(text, digits, to: output) ? unsafe Array(UnsafeBufferPointer(output)) : nil
     }
-    return isValid ? bytes : nil
   }
 
   /// Decodes `text`, as ``decode(_:maximum:)-(Span<UInt8>,_)`` does.
@@ -49,38 +47,42 @@ public enum Base64 {
 
   /// Decodes the first `digits` characters of `text`, a number that ``digitCount(_:)`` gave, to `output`, which has room for `digits` × 6 / 8 bytes.
   private static func decode(_ text: Span<UInt8>, _ digits: Int, to output: UnsafeMutableBufferPointer<UInt8>) -> Bool {
-    precondition(digits <= text.count)
-    let table = decodingTable
+    precondition(digits <= text.count && digits * 6 / 8 <= output.count)
     var seen: UInt8 = 0
     var accumulator: UInt32 = 0
     // Four characters are three bytes; the last two or three are one or two. No index goes beyond `digits` and `digits` × 6 / 8.
+    // The table is lent once: indexing the inline array would copy it each time.
+    let table = decodingTable
+    let tableSpan = table.span
     unsafe text.withUnsafeBufferPointer { text in
-      var place = 0
-      var index = 0
-      while index + 4 <= digits {
-        let (first, second) = unsafe (table[Int(text[index])], table[Int(text[index + 1])])
-        let (third, fourth) = unsafe (table[Int(text[index + 2])], table[Int(text[index + 3])])
-        seen |= first | second | third | fourth
-        let group = UInt32(first & 63) << 18 | UInt32(second & 63) << 12 | UInt32(third & 63) << 6 | UInt32(fourth & 63)
-        unsafe output[place] = UInt8(truncatingIfNeeded: group >> 16)
-        unsafe output[place + 1] = UInt8(truncatingIfNeeded: group >> 8)
-        unsafe output[place + 2] = UInt8(truncatingIfNeeded: group)
-        index += 4
-        place += 3
+      unsafe tableSpan.withUnsafeBufferPointer { table in
+        var place = 0
+        var index = 0
+        while index + 4 <= digits {
+          let (first, second) = unsafe (table[Int(text[index])], table[Int(text[index + 1])])
+          let (third, fourth) = unsafe (table[Int(text[index + 2])], table[Int(text[index + 3])])
+          seen |= first | second | third | fourth
+          let group = UInt32(first & 63) << 18 | UInt32(second & 63) << 12 | UInt32(third & 63) << 6 | UInt32(fourth & 63)
+          unsafe output[place] = UInt8(truncatingIfNeeded: group >> 16)
+          unsafe output[place + 1] = UInt8(truncatingIfNeeded: group >> 8)
+          unsafe output[place + 2] = UInt8(truncatingIfNeeded: group)
+          index += 4
+          place += 3
+        }
+        var bits: UInt32 = 0
+        while index < digits {
+          let entry = unsafe table[Int(text[index])]
+          seen |= entry
+          accumulator = accumulator << 6 | UInt32(entry & 63)
+          bits += 6
+          index += 1
+          guard bits >= 8 else { continue }
+          bits -= 8
+          unsafe output[place] = UInt8(truncatingIfNeeded: accumulator >> bits)
+          place += 1
+        }
+        accumulator &= (1 << bits) - 1
       }
-      var bits: UInt32 = 0
-      while index < digits {
-        let entry = unsafe table[Int(text[index])]
-        seen |= entry
-        accumulator = accumulator << 6 | UInt32(entry & 63)
-        bits += 6
-        index += 1
-        guard bits >= 8 else { continue }
-        bits -= 8
-        unsafe output[place] = UInt8(truncatingIfNeeded: accumulator >> bits)
-        place += 1
-      }
-      accumulator &= (1 << bits) - 1
     }
     // What is left are trailing bits.
     return accumulator == 0 && seen < bothAlphabets

@@ -44,8 +44,8 @@ public struct SHA256Digest: Sendable, Hashable {
 
   /// Equality in a time that does not depend on the bytes.
   public static func == (left: SHA256Digest, right: SHA256Digest) -> Bool {
-    var difference: UInt8 = 0
-    for index in 0..<byteCount { difference |= left.storage[index] ^ right.storage[index] }
+    var difference: UInt64 = 0
+    for place in stride(from: 0, to: byteCount, by: 8) { difference |= left.word(place) ^ right.word(place) }
     return difference == 0
   }
 
@@ -55,10 +55,9 @@ public struct SHA256Digest: Sendable, Hashable {
     hasher.combine(word(8))
   }
 
-  private func word(_ start: Int) -> UInt64 {
-    var word: UInt64 = 0
-    for index in start..<start + 8 { word = word << 8 | UInt64(storage[index]) }
-    return word
+  /// Eight bytes in the machine's order, from a `place` that is a multiple of 8 below 32.
+  private func word(_ place: Int) -> UInt64 {
+    unsafe storage.span.withUnsafeBytes { unsafe $0.loadUnaligned(fromByteOffset: place, as: UInt64.self) }
   }
 }
 
