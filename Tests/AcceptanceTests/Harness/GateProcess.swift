@@ -22,7 +22,10 @@ final class GateProcess: Sendable {
   /// Writes the configuration, starts the gate and waits until it is ready.
   ///
   /// `configuration` is proxy.yaml without `listeners`, `admin` and `workers`; `listener` are further lines of the one listener.
-  init(_ configuration: String, listener: [String] = [], workers: Int = 1, waitUntilReady: Bool = true) throws {
+  /// `descriptorMax` is how many files the system lets it open.
+  init(
+    _ configuration: String, listener: [String] = [], workers: Int = 1, waitUntilReady: Bool = true, descriptorMax: Int? = nil
+  ) throws {
     folder = try TemporaryFolder()
     port = try FreePort.next()
     adminPort = try FreePort.next()
@@ -30,8 +33,9 @@ final class GateProcess: Sendable {
       ["workers: \(workers)", "access_log: \(folder.file("access.log"))", "admin: {bind: \"127.0.0.1:\(adminPort)\"}", "listeners:"]
       + ["  - bind: \"127.0.0.1:\(port)\""] + listener.map { "    \($0)" }
     try folder.write(lines.joined(separator: "\n") + "\n" + configuration, to: "proxy.yaml")
+    let limit = descriptorMax.map { ["sh", "-c", "ulimit -n \($0) && exec \"$0\" \"$@\""] } ?? []
     process = try ChildProcess(
-      [Self.binary, "serve", "--config", folder.file("proxy.yaml")], output: folder.file("output"), errors: folder.file("errors"))
+      limit + [Self.binary, "serve", "--config", folder.file("proxy.yaml")], output: folder.file("output"), errors: folder.file("errors"))
     if waitUntilReady { try self.waitUntilReady() }
   }
 

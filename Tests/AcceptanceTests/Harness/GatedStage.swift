@@ -18,23 +18,23 @@ final class GatedStage {
 
   var gate: GateProcess { gates[0] }
 
-  private init(gateCount: Int, redis options: RedisServer.Options, script: @escaping ScriptedUpstream.Script) throws {
+  private init(gateCount: Int, redis options: RedisServer.Options, more: String, script: @escaping ScriptedUpstream.Script) throws {
     folder = try TemporaryFolder()
     redis = try RedisServer(options)
     authority = try SimulatedAuthority(at: Int(Date().timeIntervalSince1970))
     try folder.write(authority.root.pem, to: "root.pem")
     let upstream = try ScriptedUpstream(script)
     self.upstream = upstream
-    let configuration = Self.configuration(upstream: upstream.port, redis: redis.url, root: folder.file("root.pem"))
+    let configuration = Self.configuration(upstream: upstream.port, redis: redis.url, root: folder.file("root.pem")) + more
     gates = try (0..<gateCount).map { _ in try GateProcess(configuration, workers: 2) }
   }
 
-  /// What upstream, Redis and gates are started for, and ended after.
+  /// What upstream, Redis and gates are started for, and ended after. `more` are further lines of proxy.yaml.
   static func run(
-    gateCount: Int = 1, redis options: RedisServer.Options = .init(),
+    gateCount: Int = 1, redis options: RedisServer.Options = .init(), more: String = "",
     script: @escaping ScriptedUpstream.Script = { try $0.answer("bought") }, _ body: (GatedStage) throws -> Void
   ) throws {
-    let stage = try GatedStage(gateCount: gateCount, redis: options, script: script)
+    let stage = try GatedStage(gateCount: gateCount, redis: options, more: more, script: script)
     defer {
       for gate in stage.gates { gate.process.kill() }
       stage.upstream.stop()
@@ -61,6 +61,8 @@ final class GatedStage {
       - {path: "/other/**", upstream: api, gate: {apps: [ABCDE12345.com.example.other]}}
       - {path: "/window/**", upstream: api, gate: {counter: {window: 64}}}
       - {path: "/monitor/**", upstream: api, gate: monitor}
+      - {path: "/rated/**", upstream: api, rate: {key: 2/h}, gate: {apps: [ABCDE12345.com.example.shop]}}
+      - {path: "/watched/**", upstream: api, rate: {address: 2/h, key: 20/h}, gate: monitor}
       - {path: "/lenient/**", upstream: api, gate: {on_store_failure: allow}}
       - {path: "/v1/**", upstream: api, gate: {apps: [ABCDE12345.com.example.shop]}}
 
