@@ -100,7 +100,7 @@ final class DownstreamConnection {
           input.consume(byteCount)
           body = BodyDecoder(head.framing, limits: listener.headLimits)
           bodyBytesTaken = 0
-          bodyWaitNanoseconds = 0
+          if !head.framing.isEmpty { bodyWaitNanoseconds = 0 }
           requestCount += 1
           return .request
         case .refused(let refusal): return .refused(refusal)

@@ -62,7 +62,9 @@ final class Exchange {
       case .keepAlive:
         // A client whose requests are here already could keep the loop to itself.
         if !connection.input.isEmpty || connection.socket.hasSomethingToRead { await worker.loop.giveWay() }
-      case .linger: return await connection.closeLingering()
+      case .linger:
+        if connection.hasServedAll { worker.metrics.limits.requestsPerConnectionReached.add() }
+        return await connection.closeLingering()
       case .close: return connection.socket.close()
       }
     }
@@ -87,7 +89,6 @@ final class Exchange {
       metrics.count(decision)
       if decision.reason == .rateLimited { worker.metrics.limits.count(.key) }
     }
-    if connection.hasServedAll { worker.metrics.limits.requestsPerConnectionReached.add() }
     if worker.accessLog.isOn { worker.accessLog.write(record, connection, routes: worker.routes) }
   }
 
