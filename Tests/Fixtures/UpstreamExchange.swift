@@ -76,7 +76,7 @@ public final class UpstreamExchange {
   }
 
   /// Waits until the gate ends the connection; false when it did not within the time.
-  public func waitForHangUp(milliseconds: Int = 10_000) -> Bool {
+  public func waitForHangUp(milliseconds: Int = 120_000) -> Bool {
     isOver = true
     let end = monotonicMilliseconds() + milliseconds
     while true {
