@@ -65,6 +65,8 @@ admin: {{bind: "127.0.0.1:{admin}"}}
 listeners:
   - bind: 127.0.0.1:{port}
     idle_timeout: 600s
+    limits: {{requests_per_connection: 1000000000}}
+endpoints: {{rate: off}}
 store:
   redis: {{url: "redis://127.0.0.1:{redis}/0"}}
 apps:
