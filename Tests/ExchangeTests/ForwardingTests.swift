@@ -121,6 +121,46 @@ import Upstream
     }
   }
 
+  @Test func anAnswerThatPausesGoesOnWhereItWas() async throws {
+    let mayEnd = Latch()
+    try await TestGate.run(script: { exchange in
+      try exchange.readBody()
+      try exchange.send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nbegin")
+      mayEnd.wait()
+      try exchange.send("-end!")
+    }) { gate, upstream in
+      let client = try gate.connect()
+      for _ in 0..<2 {
+        try client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nbody")
+        var answer = try client.readAnswerHead()
+        #expect(try client.readExactly(5) == Array("begin".utf8))
+        // Longer than the memory of the request is kept, the first time.
+        if upstream.requests.count == 1 { try await Task.sleep(for: .milliseconds(1_200)) }
+        mayEnd.open()
+        try client.readBody(of: &answer, .length(5))
+        #expect(answer.text == "-end!")
+      }
+      #expect(upstream.connectionCount == 1)
+      #expect(try gate.log(count: 2).map { $0["path"] } == ["/", "/"])
+    }
+  }
+
+  @Test func anAnswerThatStopsIsCutOff() async throws {
+    try await TestGate.run(
+      script: { exchange in
+        try exchange.send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nbegin")
+        _ = exchange.waitForHangUp()
+      },
+      { $0.upstreams[0].idleTimeoutMilliseconds = 50 }
+    ) { gate, upstream in
+      let client = try gate.connect()
+      try client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+      #expect(throws: (any Error).self) { try client.readAnswer() }
+      #expect(eventually { upstream.openConnectionCount == 0 })
+      #expect(try gate.log(count: 1)[0]["upstream_failure"] == "the server did not answer in time")
+    }
+  }
+
   @Test func theRoutesTimeoutHoldsWhileTheClientIsSlowToRead() async throws {
     let block = String(repeating: "x", count: 1 << 20)
     try await TestGate.run(

@@ -74,23 +74,27 @@ extension Exchange {
     of upstream: UpstreamConnection, _ framing: BodyFraming, as clientFraming: BodyFraming, _ route: ServedRoute, until deadline: Instant
   ) async -> Relayed {
     var decoder = BodyDecoder(framing, limits: Self.answerHeadLimits)
-    var isLong = false
+    // An answer that does not end soon may take hours: from then on it is relayed without the memory that its request took.
+    var releaseAt = worker.loop.now.advanced(byMilliseconds: DownstreamConnection.busyMilliseconds)
     while true {
       if let fault = move(&decoder, from: upstream, as: clientFraming) { return .brokenOff(.invalid("\(fault)")) }
       guard await connection.flush(until: deadline) else {
         return deadline <= worker.loop.now ? .brokenOff(.timedOut) : .clientGone
       }
       if decoder.hasEnded { return .ended }
-      if !isLong {
-        isLong = true
+      if releaseAt <= worker.loop.now {
+        releaseAt = .never
         releaseStorageOfRequest(upstream)
       }
       await worker.loop.giveWay()
-      let silence = worker.loop.now.advanced(byMilliseconds: route.upstream.settings.idleTimeoutMilliseconds)
-      switch await worker.loop.wait(for: .readable(upstream.socket), or: .hangUp(connection.socket), until: min(deadline, silence)) {
+      let limit = min(deadline, worker.loop.now.advanced(byMilliseconds: route.upstream.settings.idleTimeoutMilliseconds))
+      switch await worker.loop.wait(for: .readable(upstream.socket), or: .hangUp(connection.socket), until: min(limit, releaseAt)) {
       case .ready(0): break
       case .ready: return .clientGone
-      case .timedOut: return .brokenOff(.timedOut)
+      case .timedOut:
+        // It may have been the moment to release memory, once.
+        guard limit <= worker.loop.now else { continue }
+        return .brokenOff(.timedOut)
       }
       switch upstream.socket.read(into: &upstream.input, minimum: OutgoingBody.pendingBytesMax) {
       case .bytes, .wouldBlock: continue
@@ -103,7 +107,6 @@ extension Exchange {
     }
   }
 
-  /// An answer that does not come at once may take hours: it is relayed without the memory that its request took.
   private func releaseStorageOfRequest(_ upstream: UpstreamConnection) {
     connection.outgoing.releaseStorage()
     connection.input.releaseStorageIfEmpty()
