@@ -129,8 +129,19 @@ import Testing
     "EVALSHA",
   ]
 
+  /// Comments refer to the documents by their names, and to sections by their headings.
+  @Test func everyDocumentThatTheSourcesNameIsThere() throws {
+    let sources = try Self.sources("Sources").merging(Self.sources("Tests")) { $1 }
+    for (file, source) in sources {
+      for match in Self.matches(#"(?<![\w/.-])([a-z]+)\.md(?:, "([^"]+)")?"#, in: source) {
+        let document = try? Self.text("docs/\(match[1]).md")
+        #expect(document?.contains(match[2].isEmpty ? "# " : "# \(match[2])") == true, "\(file): \(match[0])")
+      }
+    }
+  }
+
   /// Links to files and to headings of the README.
-  @Test(arguments: ["README.md", "docs/wire.md", "docs/store.md", "docs/design.md", "docs/life-of-a-request.md"])
+  @Test(arguments: ["README.md", "docs/wire.md", "docs/config.md", "docs/store.md", "docs/design.md", "docs/life-of-a-request.md"])
   func everyLinkLeadsSomewhere(document: String) throws {
     let headings = Self.matches("(?m)^#+ (.+)$", in: Self.readme).map { heading in
       heading[1].lowercased().filter { $0.isLetter || $0.isNumber || $0 == " " || $0 == "-" || $0 == "_" }.replacing(" ", with: "-")

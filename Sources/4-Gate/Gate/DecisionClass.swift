@@ -1,6 +1,6 @@
 public import HTTP
 
-/// The five classes that operators know from Firebase's dashboard (expectations.md row 20).
+/// The five classes that operators know from Firebase's dashboard.
 public enum DecisionClass: String, Sendable, CaseIterable {
   /// Every check passed.
   case verified

@@ -1,7 +1,7 @@
 import EventLoop
 import Store
 
-/// Whether a load balancer should send requests here (expectations.md row 58).
+/// Whether a load balancer should send requests here.
 public struct Readiness: Sendable, Equatable {
   /// How far the process is in its life.
   public enum Phase: String, Sendable {

@@ -111,8 +111,8 @@ private final class Process {
     }
   }
 
-  /// Draining, in the order of expectations.md row 54: not ready, a delay for load balancers, no more accepting, answers close their
-  /// connections, idle ones are closed, and what is left at the end of the time is cut.
+  /// Draining, in this order: not ready, a delay for load balancers, no more accepting, answers close their connections, idle ones are
+  /// closed, and what is left at the end of the time is cut.
   private func stop() {
     let (workers, listeners, admin, diagnostics) = (workers, listeners, admin, diagnostics)
     let (delay, timeout, accessLog) = (configuration.drainDelayMilliseconds, configuration.drainTimeoutMilliseconds, accessLog)
