@@ -79,7 +79,7 @@ endpoints: {{rate: off}}
 upstreams:
   legacy:
     servers: ["http://127.0.0.1:{upstream}"]
-    pool: {{idle: 128, idle_timeout: 500s}}
+    pool: {{idle: 128, idle_timeout: {pool_idle}}}
 routes:
   - {{path: /open/**, upstream: legacy, gate: off}}
   - {{path: /v1/**, upstream: legacy}}
@@ -199,14 +199,16 @@ class Servers:
             subprocess.run([self.gate_binary, "device", "authority", folder], check=True, stdout=subprocess.DEVNULL)
         return folder
 
-    def gate(self, binary=None, wrapper=(), redis=None):
+    def gate(self, binary=None, wrapper=(), redis=None, pool_idle="500s"):
         """The gate with one worker: its port and its process."""
         port, admin = free_port(), free_port()
         self.authority()
         path = os.path.join(self.folder, f"proxy-{port}.yaml")
         redis = redis or self.redis()
         with open(path, "w") as file:
-            file.write(GATE.format(port=port, admin=admin, redis=redis, upstream=self.upstream_port, folder=self.folder))
+            file.write(
+                GATE.format(
+                    port=port, admin=admin, redis=redis, upstream=self.upstream_port, folder=self.folder, pool_idle=pool_idle))
         process = self.start(list(wrapper) + [binary or self.gate_binary, "serve", "--config", path], PROXY_CPU)
         self.await_port(admin)
         self._await_ready(admin)
