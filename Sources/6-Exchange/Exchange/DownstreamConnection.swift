@@ -179,6 +179,8 @@ final class DownstreamConnection {
     if patience <= limit {
       metrics.count(.write)
       hasStalled = true
+      // What the kernel holds for a client that does not take it would else stay there for minutes more.
+      socket.resetOnClose()
     }
     return false
   }

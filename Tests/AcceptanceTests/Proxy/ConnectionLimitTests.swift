@@ -127,6 +127,7 @@ import Testing
       #expect(line["status"] == "499")
       #expect(try timeouts(gate, "write") == 1)
       #expect(eventually { upstream.openConnectionCount == 0 })
+      #expect(throws: ConnectionReset.self) { try client.readToEnd() }
     }
   }
 
