@@ -75,7 +75,6 @@ apps:
     environments: [simulated]
     trust_roots: [{folder}/authority/root.pem]
 challenges: {{assert_ttl: 15m}}
-endpoints: {{rate: off}}
 upstreams:
   legacy:
     servers: ["http://127.0.0.1:{upstream}"]
