@@ -40,8 +40,9 @@ struct RequestCorpusCase: Sendable {
   let withoutValues: [(name: String, value: String)]
   /// Whether the client sends no more behind it.
   let endsSending: Bool
-  /// Whether a part of the request may reach the upstream before its fault shows.
-  let mayBegin: Bool
+  /// Where requests go of which a part may reach the upstream before their fault shows. When that part arrives is open: perhaps only
+  /// while a later case is played, so it must be known by itself.
+  static let begunTarget = "/begun"
 
   /// The method of its first request.
   var method: String { String(decoding: bytes.prefix { $0 != 0x20 }, as: UTF8.self) }
@@ -63,7 +64,8 @@ struct RequestCorpusCase: Sendable {
     with = entry.values("with").map { Self.field($0) }
     withoutValues = entry.values("without-value").map { Self.field($0) }
     endsSending = entry.value("ends") == "yes"
-    mayBegin = entry.value("begins") == "yes"
+    let isMarked = String(decoding: bytes, as: UTF8.self).contains(" \(Self.begunTarget) ")
+    guard isMarked == (entry.value("begins") == "yes") else { throw FixtureFailure("\(label): begins does not fit its target") }
     guard !outcomes.isEmpty, mayBeForwarded == !arrivals.isEmpty else { throw FixtureFailure("\(entry.label): what arrives is not said") }
   }
 
