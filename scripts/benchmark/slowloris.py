@@ -37,6 +37,8 @@ UPSTREAM = """
     default_type application/json;
     location / {{ return 200 "{answer}"; }}
     location = /large {{ root {folder}; }}
+    # Buffered: it is answered only once its body has come.
+    location = /upload {{ proxy_pass http://127.0.0.1:{port}/; }}
   }}
 """
 
@@ -50,7 +52,7 @@ class SlowClients(threading.Thread):
     KINDS = ("head", "body", "answer")
     BEGINNINGS = {
         "head": b"GET / HTTP/1.1\r\nHost: slow\r\nX-Slow: ",
-        "body": b"POST / HTTP/1.1\r\nHost: slow\r\nContent-Length: 1000000\r\n\r\n",
+        "body": b"POST /upload HTTP/1.1\r\nHost: slow\r\nContent-Length: 1000000\r\n\r\n",
         "answer": b"GET /large HTTP/1.1\r\nHost: slow\r\n\r\n",
     }
 

@@ -4,6 +4,10 @@ import CLinux
 ///
 /// One queue for all: closing one of several SO_REUSEPORT sockets would reset what waits in it.
 public final class ListeningSocket: Sendable {
+  /// What the kernel takes of an answer beyond what it can send at once. Without a bound it takes megabytes for a client that reads
+  /// nothing, and a thousand such clients use up the memory that all connections share.
+  static let unsentBytesMax: Int32 = 128 << 10
+
   let descriptor: Int32
   /// Where it listens, with the port that the kernel chose.
   public let address: SocketAddress
@@ -17,6 +21,8 @@ public final class ListeningSocket: Sendable {
     let descriptor = socket(wanted.domain, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue), 0)
     guard descriptor >= 0 else { throw .failed(clinux_errno()) }
     _ = clinux_set_option(descriptor, SOL_SOCKET, SO_REUSEADDR, 1)
+    // Every connection has this from here.
+    if wanted.domain != AF_UNIX { _ = clinux_set_option(descriptor, Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT, Self.unsentBytesMax) }
     // `[::]` serves IPv4 as well, whatever the system's default.
     if wanted.domain == AF_INET6 { _ = clinux_set_option(descriptor, Int32(IPPROTO_IPV6), IPV6_V6ONLY, 0) }
     // The file is never there with other rights than it will have, whatever the process's umask.

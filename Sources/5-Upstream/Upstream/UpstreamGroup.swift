@@ -81,6 +81,7 @@ public final class UpstreamGroup {
   private func connection(for request: OutgoingRequest, mayReuse: Bool) async throws(UpstreamFailure) -> UpstreamConnection {
     var tried: [Int] = []
     var failure = SocketFailure.timedOut
+    let start = loop.now
     while let index = nextServer(besides: tried) {
       request.serverName = servers[index].name
       if mayReuse, let connection = servers[index].takeIdle() { return connection }
@@ -88,12 +89,23 @@ public final class UpstreamGroup {
         return try await servers[index].connect(until: request.deadline)
       } catch {
         failure = error
+        if await isWorthWaiting(for: error, since: start) { continue }
         tried.append(index)
       }
       if request.deadline <= loop.now { throw .timedOut }
     }
     throw .unreachable(failure)
   }
+
+  /// When this process has no descriptors left, one may come free in a moment: other requests end, and nobody new is let in.
+  private func isWorthWaiting(for failure: SocketFailure, since start: Instant) async -> Bool {
+    guard case .failed(let error) = failure, KernelError.isShortage(error) else { return false }
+    guard start.advanced(byMilliseconds: settings.connectTimeoutMilliseconds) > loop.now else { return false }
+    await loop.sleep(until: loop.now.advanced(byMilliseconds: Self.shortagePauseMilliseconds))
+    return true
+  }
+
+  private static let shortagePauseMilliseconds = 20
 
   /// Round robin over the servers that did not fail lately; when all did, over those too: better a try than a certain refusal.
   private func nextServer(besides tried: [Int]) -> Int? {

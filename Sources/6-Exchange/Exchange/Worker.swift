@@ -109,6 +109,7 @@ public actor Worker {
     let acceptor = acceptors[index]
     context.metrics.limits.count(reason)
     acceptor.pause()
+    closeIdleUpstreamsIfShort(context)
     repeat {
       _ = await loop.wait(for: .signal(connectionEnded[index]), until: loop.now.advanced(byMilliseconds: Self.acceptPauseMilliseconds))
       acceptor.checkDescriptors()
@@ -153,9 +154,18 @@ public actor Worker {
       context.accessLog.flush()
       if loop.now >= nextSweep {
         for upstream in context.upstreams { upstream.sweep() }
+        closeIdleUpstreamsIfShort(context)
         nextSweep = loop.now.advanced(byMilliseconds: Self.sweepMilliseconds)
       }
     }
+  }
+
+  /// Idle connections are the first thing that a process short of descriptors can do without.
+  private func closeIdleUpstreamsIfShort(_ context: WorkerContext) {
+    guard let acceptor = acceptors.first, acceptor.isOpen else { return }
+    acceptor.checkDescriptors()
+    guard acceptor.isShortOfDescriptors else { return }
+    for upstream in context.upstreams { upstream.closeIdle() }
   }
 
   // MARK: Draining
