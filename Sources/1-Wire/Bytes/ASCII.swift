@@ -21,6 +21,14 @@ extension Span where Element == UInt8 {
     return true
   }
 
+  /// Whether the bytes are the beginning of `text`, or all of it.
+  @inlinable
+  public func isPrefix(of text: StaticString) -> Bool {
+    guard count <= text.utf8CodeUnitCount else { return false }
+    for index in indices where unsafe self[index] != text.utf8Start[index] { return false }
+    return true
+  }
+
   /// Whether the bytes are `lowerCase` when their letters are lowered; `lowerCase` must be in lower case.
   @inlinable
   public func equalsIgnoringCase(_ lowerCase: StaticString) -> Bool {

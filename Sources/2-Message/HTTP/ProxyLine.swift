@@ -5,7 +5,7 @@ enum ProxyLine {
   /// Reads `PROXY TCP4 192.0.2.1 192.0.2.2 56324 443` CRLF (section 2.1); `bytes` is not empty.
   static func parse(_ bytes: Span<UInt8>) -> ProxyHeaderOutcome {
     let signature: StaticString = "PROXY "
-    guard bytes.extracting(first: min(6, bytes.count)).begins(signature) else { return .malformed(.signature) }
+    guard bytes.extracting(first: min(6, bytes.count)).isPrefix(of: signature) else { return .malformed(.signature) }
     let limit = min(bytes.count, ProxyHeader.lineBytesMax)
     var end = 6
     while end < limit, bytes[end] != 0x0D {
@@ -53,13 +53,5 @@ enum ProxyLine {
   private static func port(_ digits: Span<UInt8>) -> UInt16? {
     guard digits.count <= 5, let number = FramingFields.decimal(digits), number <= 65_535 else { return nil }
     return digits.count > 1 && digits[0] == UInt8(ascii: "0") ? nil : UInt16(number)
-  }
-}
-
-extension Span where Element == UInt8 {
-  /// Whether all of the bytes are the beginning of `text`, which is no shorter.
-  func begins(_ text: StaticString) -> Bool {
-    for index in indices where unsafe self[index] != text.utf8Start[index] { return false }
-    return true
   }
 }
