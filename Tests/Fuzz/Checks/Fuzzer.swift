@@ -15,7 +15,9 @@ struct Fuzzer: Sendable {
 
   /// In the order of a request's way.
   static let all: [Fuzzer] = [
+    Fuzzer("proxy-header", inputBytesMax: 512, checkProxyHeader),
     Fuzzer("request-head", inputBytesMax: 2048, checkRequestHead),
+    Fuzzer("forwarded-for", inputBytesMax: 512, checkForwardedFor),
     Fuzzer("response-head", inputBytesMax: 2048, checkResponseHead),
     Fuzzer("chunked", inputBytesMax: 1024, checkChunkedBody),
     Fuzzer("path", inputBytesMax: 512, checkPath),
