@@ -52,18 +52,18 @@ import Testing
       func status(of client: String) throws -> Int {
         try gate.exchange("GET / HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: \(client)\r\n\r\n").status
       }
-      #expect(try status(of: "203.0.113.1") == 200)
-      #expect(try status(of: "203.0.113.1") == 429)
-      #expect(try status(of: "203.0.113.2") == 200)
       // Who prepends somebody else's address stays who he is.
-      #expect(try status(of: "203.0.113.3, 203.0.113.1") == 429)
+      let clients = ["203.0.113.1", "203.0.113.1", "203.0.113.2", "203.0.113.3, 203.0.113.1"]
+      let answers = try clients.map(status)
+      #expect(answers == [200, 429, 200, 429])
     }
   }
 
   @Test func aPeerWhoIsNotTrustedCannotChooseWhoHeIs() async throws {
     try await TestGate.run({ $0.routes[0].addressRate = Rate(1, per: .hour) }) { gate, _ in
-      #expect(try gate.exchange("GET / HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: 203.0.113.1\r\n\r\n").status == 200)
-      #expect(try gate.exchange("GET / HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: 203.0.113.2\r\n\r\n").status == 429)
+      let first = try gate.exchange("GET / HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: 203.0.113.1\r\n\r\n")
+      let second = try gate.exchange("GET / HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: 203.0.113.2\r\n\r\n")
+      #expect(first.status == 200 && second.status == 429)
     }
   }
 
