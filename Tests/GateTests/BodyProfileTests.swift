@@ -85,7 +85,7 @@ import Testing
       (.bodyTooLarge, facts(real.bytes, byteCount: fixture.policy.bodyBytesMax + 1)),
     ]
     for (code, facts) in expected {
-      guard case .refuse(let refusal) = await fixture.gate.examine(facts, policy: fixture.policy, hint: nil) else {
+      guard case .judged(.refuse(let refusal)) = await fixture.gate.examine(facts, policy: fixture.policy, hint: nil) else {
         Issue.record("\(code.rawValue): not refused at once")
         continue
       }

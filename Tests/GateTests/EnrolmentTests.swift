@@ -84,7 +84,7 @@ private final class EnrolmentFixture {
     var parts = SignedRequestParts(device: fixture.device, challenge: Array(challenge.utf8))
     parts.body = []
     parts.signedBody = []
-    guard case .admit(let admission) = await gate.examine(parts.facts, policy: policy, hint: nil) else {
+    guard case .admit(let admission) = await gate.verdict(parts.facts, policy: policy) else {
       Issue.record("not admitted")
       return
     }

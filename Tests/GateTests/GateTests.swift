@@ -64,11 +64,26 @@ import Testing
     #expect(await fixture.judge(facts, body: Self.body).isVerified)
   }
 
+  /// Between the last check and the store's word there is time to see that the request can be served at all.
+  @Test func nothingIsConsumedByARequestThatPassedAndIsNotAdmitted() async throws {
+    let fixture = try await GateFixture()
+    let facts = fixture.request {
+      $0.body = []
+      $0.signedBody = []
+    }
+    guard case .judged(.passed) = await fixture.gate.examine(facts, policy: fixture.policy, hint: nil) else {
+      Issue.record("not passed")
+      return
+    }
+    #expect(fixture.store.commits.isEmpty)
+    #expect(await fixture.judge(facts).isVerified)
+  }
+
   @Test func anUnboundBodyIsNotWaitedFor() async throws {
     let fixture = try await GateFixture()
     fixture.policy.binding = [.method, .path]
     let facts = fixture.request { $0.signedBody = nil }.with(body: .unknown)
-    guard case .admit(let admission) = await fixture.gate.examine(facts, policy: fixture.policy, hint: nil) else {
+    guard case .admit(let admission) = await fixture.gate.verdict(facts, policy: fixture.policy) else {
       Issue.record("not admitted")
       return
     }
@@ -184,9 +199,8 @@ import Testing
         group.addTask {
           let clock = GateClock(unixSeconds: { now }, monotonic: { .now })
           let gate = Gate(settings: settings, store: MemoryStoreClient(memory), clock: clock)
-          guard case .needsBody(let examined) = await gate.examine(facts, policy: policy, hint: nil) else { return .internalError }
           let body = ReadBody(byteCount: 2, digest: SHA256.digest(Self.body.span))
-          switch await gate.admit(examined, body: .read(body)) {
+          switch await gate.verdict(facts, policy: policy, body: .read(body)) {
           case .admit: return nil
           case .refuse(let refusal): return refusal.code
           }

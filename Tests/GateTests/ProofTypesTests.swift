@@ -44,15 +44,21 @@ import Testing
         func answer(_ refusal: Refusal) {}
         func use(_ gate: Gate, _ facts: RequestFacts, _ policy: GatePolicy, _ body: ReadBody) async {
           switch await gate.examine(facts, policy: policy, hint: nil) {
+          case .needsBody(let examined): await use(gate, await gate.judge(examined, body: .read(body)))
+          case .judged(let judgement): await use(gate, judgement)
+          }
+          if let admission = Admission.open(under: policy) { forward(admission) }
+        }
+        func use(_ gate: Gate, _ judgement: consuming Judgement) async {
+          switch consume judgement {
           case .admit(let admission): forward(admission)
           case .refuse(let refusal): answer(refusal)
-          case .needsBody(let examined):
-            switch await gate.admit(examined, body: .read(body)) {
+          case .passed(let passed):
+            switch await gate.admit(passed) {
             case .admit(let admission): forward(admission)
             case .refuse(let refusal): answer(refusal)
             }
           }
-          if let admission = Admission.open(under: policy) { forward(admission) }
         }
         func prove(_ key: P256PublicKey, _ signature: [UInt8], _ assertion: Assertion, _ digest: SHA256Digest) {
           guard let proof = key.verify(signature: signature.span, message: signature.span) else { return }
@@ -105,8 +111,21 @@ import Testing
       "an examination answered twice", "'examined' consumed more than once",
       """
       func forge(_ gate: Gate, _ examined: consuming ExaminedRequest) async {
-        _ = await gate.admit(examined, body: .tooLarge)
-        _ = await gate.admit(examined, body: .tooLarge)
+        _ = await gate.judge(examined, body: .tooLarge)
+        _ = await gate.judge(examined, body: .tooLarge)
+      }
+      """
+    ),
+    (
+      "a passed request made by hand", "'PassedRequest' initializer is inaccessible due to 'internal' protection level",
+      "func forge() -> PassedRequest { PassedRequest() }"
+    ),
+    (
+      "a passed request committed twice", "'passed' consumed more than once",
+      """
+      func forge(_ gate: Gate, _ passed: consuming PassedRequest) async {
+        _ = await gate.admit(passed)
+        _ = await gate.admit(passed)
       }
       """
     ),

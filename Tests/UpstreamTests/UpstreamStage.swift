@@ -150,3 +150,11 @@ actor UpstreamStage {
     }
   }
 }
+
+extension UpstreamGroup {
+  /// Takes a place and forwards.
+  func forward(_ request: OutgoingRequest, admission: consuming Admission) async throws(UpstreamFailure) -> UpstreamConnection {
+    let slot = try await takeSlot(for: request)
+    return try await forward(request, admission: admission, slot: slot)
+  }
+}

@@ -2,7 +2,7 @@ import AppAttest
 import Cryptography
 import Store
 
-/// A request whose head passed every check that needs no body. It is good for one question: ``Gate/admit(_:body:)``.
+/// A request whose head passed every check that needs no body. It is good for one question: ``Gate/judge(_:body:)``.
 public struct ExaminedRequest: ~Copyable {
   /// How far the examination came.
   enum Ground: ~Copyable {
@@ -29,6 +29,19 @@ public struct ExaminedRequest: ~Copyable {
 
   init(_ ground: consuming Ground, policy: GatePolicy, trace: GateTrace) {
     self.ground = ground
+    self.policy = policy
+    self.trace = trace
+  }
+}
+
+/// A request that passed every check but the store's. It is good for one question: ``Gate/admit(_:)``.
+public struct PassedRequest: ~Copyable {
+  let request: SignedRequest
+  let policy: GatePolicy
+  var trace: GateTrace
+
+  init(_ request: consuming SignedRequest, policy: GatePolicy, trace: GateTrace) {
+    self.request = request
     self.policy = policy
     self.trace = trace
   }

@@ -24,33 +24,42 @@ public final class Gate {
     self.clock = clock
   }
 
-  /// Steps 2 to 5, and the rest where no body has to be read. `hint` is the key that the connection's last request was verified with.
+  /// Steps 2 to 5, and step 7 where no body has to be read. `hint` is the key that the connection's last request was verified with.
   public func examine(_ facts: RequestFacts, policy: GatePolicy, hint: KeyIdentifier?) async -> Examination {
-    if let admission = Admission.open(under: policy) { return .admit(admission) }
+    if let admission = Admission.open(under: policy) { return .judged(.admit(admission)) }
     let millisecondsMax = policy.mode == .monitor ? settings.monitorStoreMilliseconds : nil
     var trace = GateTrace(store: StoreAccess(store, clock: clock, millisecondsMax: millisecondsMax))
     do throws(CheckFailure) {
       let ground = try await examineHead(facts, policy, hint: hint, &trace)
       guard facts.hasNoBody || !ground.needsBody else { return .needsBody(ExaminedRequest(ground, policy: policy, trace: trace)) }
-      return .admit(try await finish(ground, body: facts.hasNoBody ? .empty : nil, policy, &trace))
+      return .judged(try await finish(ground, body: facts.hasNoBody ? .empty : nil, policy, &trace))
     } catch {
-      switch answer(error, policy, trace) {
-      case .admit(let admission): return .admit(admission)
-      case .refuse(let refusal): return .refuse(refusal)
-      }
+      return .judged(judgement(error, policy, trace))
     }
   }
 
-  /// Steps 7 and 8, for a request whose body was asked for.
-  public func admit(_ request: consuming ExaminedRequest, body: BodyEvidence) async -> Verdict {
+  /// Step 7, for a request whose body was asked for.
+  public func judge(_ request: consuming ExaminedRequest, body: BodyEvidence) async -> Judgement {
     let policy = request.policy
     var trace = request.trace
     do throws(CheckFailure) {
       switch body {
-      case .read(let body): return .admit(try await finish(request.ground, body: body, policy, &trace))
+      case .read(let body): return try await finish(request.ground, body: body, policy, &trace)
       case .tooLarge: throw CheckFailure.bodyTooLarge
       case .notStored: throw CheckFailure(.overloaded, "The body cannot be held now.")
       }
+    } catch {
+      return judgement(error, policy, trace)
+    }
+  }
+
+  /// Step 8: the store accepts the request, once. Whatever could refuse it for another reason must have been asked before, for what the
+  /// store accepted is used up.
+  public func admit(_ passed: consuming PassedRequest) async -> Verdict {
+    let policy = passed.policy
+    var trace = passed.trace
+    do throws(CheckFailure) {
+      return .admit(try await commit(passed.request, policy, &trace))
     } catch {
       return answer(error, policy, trace)
     }
@@ -79,16 +88,15 @@ public final class Gate {
       inputs, clientDataHash: SHA256.digest(clientData.span), challenge: challenge, policy, hint: hint, &trace)
   }
 
-  /// Everything from the body on. `body` is nil where it was not asked for.
+  /// Everything from the body on, but for the store's word. `body` is nil where it was not asked for.
   private func finish(
     _ ground: consuming ExaminedRequest.Ground, body: ReadBody?, _ policy: GatePolicy, _ trace: inout GateTrace
-  ) async throws(CheckFailure) -> Admission {
+  ) async throws(CheckFailure) -> Judgement {
     switch consume ground {
     case .signed(let request):
       // Step 7: the body is the one that was signed.
       try compare(body, with: request.bodyDigest)
-      // Step 8: the store accepts it, once.
-      return try await commit(request, policy, &trace)
+      return .passed(PassedRequest(request, policy: policy, trace: trace))
     case .unsigned(let inputs, let hint):
       guard let body, body.byteCount > 0 else { throw CheckFailure(.assertionMalformed, "An empty body signs nothing.") }
       let verified = try await verify(inputs, clientDataHash: body.digest, challenge: nil, policy, hint: hint, &trace)
@@ -96,7 +104,7 @@ public final class Gate {
     case .storeAway(let failure, let bodyDigest):
       try compare(body, with: bodyDigest)
       guard let admission = Admission.unjudged(failure, under: policy, trace) else { throw failure }
-      return admission
+      return .admit(admission)
     }
   }
 
@@ -138,5 +146,12 @@ public final class Gate {
         purpose: .assert, boundTo: nil, timeToLive: settings.assertionChallengeSeconds, now: clock.unixSeconds())
     }
     return .refuse(refusal)
+  }
+
+  private func judgement(_ failure: CheckFailure, _ policy: GatePolicy, _ trace: GateTrace) -> Judgement {
+    switch answer(failure, policy, trace) {
+    case .admit(let admission): return .admit(admission)
+    case .refuse(let refusal): return .refuse(refusal)
+    }
   }
 }

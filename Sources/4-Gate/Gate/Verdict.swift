@@ -1,21 +1,29 @@
 public import Cryptography
 
-/// The gate's last word on a request.
-public enum Verdict: ~Copyable {
-  /// Forward it.
+/// The gate's word on a request of which it has seen the head.
+public enum Examination: ~Copyable {
+  /// Read the body whole (send `100 Continue` first), then ask ``Gate/judge(_:body:)``.
+  case needsBody(ExaminedRequest)
+  /// The body is not needed, and may be streamed, up to the route's limit.
+  case judged(Judgement)
+}
+
+/// The gate's word on a request of which it has seen all that it wants to see. Nothing was consumed so far.
+public enum Judgement: ~Copyable {
+  /// Only the store's word is missing: see that everything else which the request needs is there, then ask ``Gate/admit(_:)``.
+  case passed(PassedRequest)
+  /// Forward it: there is nothing to consume.
   case admit(Admission)
   /// Answer it.
   case refuse(Refusal)
 }
 
-/// The gate's word on a request of which it has seen the head.
-public enum Examination: ~Copyable {
-  /// Forward it; its body may be streamed, up to the route's limit.
+/// The gate's last word on a request.
+public enum Verdict: ~Copyable {
+  /// Forward it.
   case admit(Admission)
-  /// Answer it.
+  /// Answer it. Nothing was consumed.
   case refuse(Refusal)
-  /// Read the body whole (send `100 Continue` first), then ask ``Gate/admit(_:body:)``. Nothing was consumed so far.
-  case needsBody(ExaminedRequest)
 }
 
 /// A body that was read whole.

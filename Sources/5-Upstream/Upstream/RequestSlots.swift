@@ -34,7 +34,7 @@ final class RequestSlots {
   func take(for request: OutgoingRequest) async throws(UpstreamFailure) -> RequestSlot {
     if active < requestsMax {
       active += 1
-      return RequestSlot(self)
+      return RequestSlot(in: self)
     }
     guard waiting.count < queueMax else {
       metrics.queueFull.add()
@@ -57,7 +57,7 @@ final class RequestSlots {
       throw request.deadline <= loop.now ? .timedOut : .overloaded
     }
     // The place is this request's, whatever ended the wait: if it has no use for it, the value's end passes it on.
-    let slot = RequestSlot(self)
+    let slot = RequestSlot(in: self)
     if outcome == .ready(1) { throw .abandoned }
     return slot
   }
@@ -74,11 +74,16 @@ final class RequestSlots {
   }
 }
 
-/// One request's place at an upstream. It is given back when the value ends, on whatever way.
-struct RequestSlot: ~Copyable {
-  private let slots: RequestSlots
+/// One request's place at an upstream, which ``UpstreamGroup/takeSlot(for:)`` gives. It is given back when the value ends, on whatever way.
+public struct RequestSlot: ~Copyable {
+  private let slots: RequestSlots?
 
-  fileprivate init(_ slots: RequestSlots) { self.slots = slots }
+  fileprivate init(in slots: RequestSlots) { self.slots = slots }
 
-  deinit { slots.release() }
+  private init() { slots = nil }
+
+  /// At an upstream that takes as many requests as come.
+  static var unlimited: RequestSlot { RequestSlot() }
+
+  deinit { slots?.release() }
 }

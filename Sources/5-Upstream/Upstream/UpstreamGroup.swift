@@ -26,18 +26,25 @@ public final class UpstreamGroup {
     servers = settings.servers.map { ServerPool($0, settings: settings, loop: loop, resolver: resolver, metrics: metrics) }
   }
 
-  /// Sends a request that the gate admitted, and returns the connection on which the answer comes.
+  /// A place for one request, at once or after waiting for it in the queue. It is taken before the gate uses an assertion up, so that a
+  /// request for which there is no place can be sent again as it is.
+  public func takeSlot(for request: OutgoingRequest) async throws(UpstreamFailure) -> RequestSlot {
+    guard let slots else { return .unlimited }
+    return try await slots.take(for: request)
+  }
+
+  /// Sends a request that the gate admitted and that has its place, and returns the connection on which the answer comes.
   ///
   /// Returns when the answer's first bytes are there (what is not sent then waits in the connection's output, and may yet be wanted),
   /// or, if more of the body follows, when the head is about to be sent. What could not be sent at all is tried on the next server.
   /// A reused connection that dies before the answer's first byte is the one case in which a request is sent twice, and only an
   /// idempotent one (RFC 9110 section 9.2.2).
   public func forward(
-    _ request: OutgoingRequest, admission: consuming Admission
+    _ request: OutgoingRequest, admission: consuming Admission, slot: consuming RequestSlot
   ) async throws(UpstreamFailure) -> UpstreamConnection {
     var mayReuse = true
     // From here on the place is the connection's, so that it comes free with it; if there is none to be had, it ends here.
-    var slot = try await slots?.take(for: request)
+    var slot: RequestSlot? = consume slot
     while true {
       let connection = try await connection(for: request, mayReuse: mayReuse)
       if slots != nil { connection.slot = slot.take() }

@@ -11,18 +11,31 @@ extension Exchange {
   static let interimAnswersMax = 16
   static let answerHeadLimits = HeadLimits(headBytesMax: 64 << 10, startLineBytesMax: 8 << 10, fieldCountMax: 200)
 
-  /// Sends the admitted request to the route's upstream and relays what it answers.
-  func forward(_ route: ServedRoute, _ path: RequestPath, _ admission: consuming Admission, spool: BodySpool?) async -> Afterwards {
+  /// A place at the route's upstream. Waiting for it ends with the client, and with the exchange's time.
+  func takeSlot(_ route: ServedRoute) async throws(UpstreamFailure) -> RequestSlot {
+    sentAt = worker.loop.now
+    connection.outgoing.reset()
+    connection.outgoing.deadline = deadline(of: route)
+    return try await route.upstream.takeSlot(for: connection.outgoing)
+  }
+
+  /// Sends the admitted request to the route's upstream and relays what it answers. `slot` is nil if none was taken yet.
+  func forward(
+    _ route: ServedRoute, _ path: RequestPath, _ admission: consuming Admission, slot taken: consuming RequestSlot?, spool: BodySpool?
+  ) async -> Afterwards {
     record.decision = admission.decision
-    // An enrolled, verified key is never limited by address: many share one.
+    // An enrolled, verified key is never limited by address: many share one. Whoever comes too often takes no place in the queue.
     if admission.verifiedKey == nil, let wait = waitForAddress(on: route) { return await refuseAddress(wait: wait) }
     if let key = admission.verifiedKey { connection.likelyKey.note(verified: key) }
     let request = connection.outgoing
-    var body = prepare(request, route, path, spool)
-    sentAt = worker.loop.now
+    var body: OutgoingBody
     let upstream: UpstreamConnection
     do throws(UpstreamFailure) {
-      upstream = try await route.upstream.forward(request, admission: admission)
+      let slot: RequestSlot
+      if let taken { slot = taken } else { slot = try await takeSlot(route) }
+      body = prepare(request, route, path, spool)
+      sentAt = worker.loop.now
+      upstream = try await route.upstream.forward(request, admission: admission, slot: slot)
     } catch {
       record.server = request.serverName
       return await answer(.upstream(error))
@@ -47,9 +60,7 @@ extension Exchange {
 
   /// Fills the connection's outgoing request; what is returned is the body that follows it.
   private func prepare(_ request: OutgoingRequest, _ route: ServedRoute, _ path: RequestPath, _ spool: BodySpool?) -> OutgoingBody {
-    request.reset()
     request.isIdempotent = head.method.isIdempotent
-    request.deadline = deadline(of: route)
     // `max_body` holds for streamed bodies too; a monitored route never answers for the gate.
     let policy = route.settings.policy
     var body = OutgoingBody(

@@ -4,6 +4,7 @@ import Gate
 import HTTP
 import Routing
 import Telemetry
+import Upstream
 
 /// What becomes of a client's connection after an exchange.
 enum Afterwards {
@@ -129,21 +130,20 @@ final class Exchange {
     let fields = connection.listener.fieldPolicies[record.route ?? 0]
     if let refusal = head.prepareFields(fields, believesForwarding: connection.believesForwarding) { return await refuseHead(refusal) }
     if let admission = Admission.open(under: route.settings.policy) {
-      return await forward(route, path, admission, spool: nil)
+      return await forward(route, path, admission, slot: nil, spool: nil)
     }
     let gateStart = Instant.now
     let examination = await worker.gate.examine(
       facts(of: path, for: route.settings.policy), policy: route.settings.policy, hint: connection.likelyKey.value)
     record.gateNanoseconds = Instant.now.nanoseconds - gateStart.nanoseconds
     switch consume examination {
-    case .admit(let admission): return await forward(route, path, admission, spool: nil)
-    case .refuse(let refusal): return await refuse(refusal)
-    case .needsBody(let examined): return await readBodyAndAdmit(route, path, examined)
+    case .needsBody(let examined): return await readBody(route, path, examined)
+    case .judged(let judgement): return await act(on: judgement, route, path, spool: nil)
     }
   }
 
-  /// Steps 6 to 8 of wire.md: only a request whose signature holds makes the gate hold a body.
-  private func readBodyAndAdmit(_ route: ServedRoute, _ path: RequestPath, _ examined: consuming ExaminedRequest) async -> Afterwards {
+  /// Steps 6 and 7 of wire.md: only a request whose signature holds makes the gate hold a body.
+  private func readBody(_ route: ServedRoute, _ path: RequestPath, _ examined: consuming ExaminedRequest) async -> Afterwards {
     let policy = route.settings.policy
     let spool = BodySpool(bytesMax: policy.bodyBytesMax, memoryBytesMax: policy.bodyMemoryBytes, folder: worker.site.temporaryFolder)
     let evidence: BodyEvidence
@@ -156,10 +156,36 @@ final class Exchange {
     case .closed: return abandon()
     }
     let gateStart = Instant.now
-    let verdict = await worker.gate.admit(examined, body: evidence)
+    let judgement = await worker.gate.judge(examined, body: evidence)
+    record.gateNanoseconds += Instant.now.nanoseconds - gateStart.nanoseconds
+    return await act(on: judgement, route, path, spool: spool)
+  }
+
+  private func act(
+    on judgement: consuming Judgement, _ route: ServedRoute, _ path: RequestPath, spool: BodySpool?
+  ) async -> Afterwards {
+    switch consume judgement {
+    case .passed(let passed): return await admit(route, path, passed, spool: spool)
+    case .admit(let admission): return await forward(route, path, admission, slot: nil, spool: spool)
+    case .refuse(let refusal): return await refuse(refusal)
+    }
+  }
+
+  /// Step 8 of wire.md. The upstream's place comes first: a request that finds none has used nothing up.
+  private func admit(
+    _ route: ServedRoute, _ path: RequestPath, _ passed: consuming PassedRequest, spool: BodySpool?
+  ) async -> Afterwards {
+    let slot: RequestSlot
+    do throws(UpstreamFailure) {
+      slot = try await takeSlot(route)
+    } catch {
+      return await answer(.upstream(error))
+    }
+    let gateStart = Instant.now
+    let verdict = await worker.gate.admit(passed)
     record.gateNanoseconds += Instant.now.nanoseconds - gateStart.nanoseconds
     switch consume verdict {
-    case .admit(let admission): return await forward(route, path, admission, spool: spool)
+    case .admit(let admission): return await forward(route, path, admission, slot: slot, spool: spool)
     case .refuse(let refusal): return await refuse(refusal)
     }
   }

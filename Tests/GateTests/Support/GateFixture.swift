@@ -58,15 +58,29 @@ final class GateFixture {
 
   /// What becomes of a request whose body is `body`.
   func judge(_ facts: RequestFacts, body: [UInt8] = [], hint: KeyIdentifier? = nil) async -> Outcome {
-    switch await gate.examine(facts, policy: policy, hint: hint) {
-    case .admit(let admission): return Outcome(admission)
-    case .refuse(let refusal): return Outcome(refusal)
-    case .needsBody(let examined):
-      let read = ReadBody(byteCount: body.count, digest: SHA256.digest(body.span))
-      switch await gate.admit(examined, body: body.count > policy.bodyBytesMax ? .tooLarge : .read(read)) {
-      case .admit(let admission): return Outcome(admission)
-      case .refuse(let refusal): return Outcome(refusal)
-      }
+    let read = ReadBody(byteCount: body.count, digest: SHA256.digest(body.span))
+    let evidence: BodyEvidence = body.count > policy.bodyBytesMax ? .tooLarge : .read(read)
+    return switch await gate.verdict(facts, policy: policy, hint: hint, body: evidence) {
+    case .admit(let admission): Outcome(admission)
+    case .refuse(let refusal): Outcome(refusal)
+    }
+  }
+}
+
+extension Gate {
+  /// Every step, one behind the other, for a request whose body is given if it is asked for.
+  func verdict(_ facts: RequestFacts, policy: GatePolicy, hint: KeyIdentifier? = nil, body: BodyEvidence = .notStored) async -> Verdict {
+    switch await examine(facts, policy: policy, hint: hint) {
+    case .needsBody(let examined): await verdict(await judge(examined, body: body))
+    case .judged(let judgement): await verdict(judgement)
+    }
+  }
+
+  private func verdict(_ judgement: consuming Judgement) async -> Verdict {
+    switch consume judgement {
+    case .passed(let passed): await admit(passed)
+    case .admit(let admission): .admit(admission)
+    case .refuse(let refusal): .refuse(refusal)
     }
   }
 }
