@@ -73,7 +73,7 @@ import Upstream
           methods: [GET, POST]
           upstream: shop
           timeout: 9s
-          allow_in_path: [encoded_slash, encoded_backslash, encoded_percent, semicolon]
+          allow_in_path: [encoded_slash, encoded_backslash, encoded_percent, semicolon, encoded_delimiter]
           gate:
             mode: monitor
             apps: [PREFIX0001.com.example.shop]
@@ -134,7 +134,7 @@ import Upstream
 
   func checkRoutes(_ routes: [RouteSettings]) {
     #expect(routes[0].label == "api.example.com/v1/**" && routes[0].timeoutMilliseconds == 9_000 && routes[0].upstream == 0)
-    #expect(routes[0].pattern.allowedInPath.names.count == 4 && routes[0].pattern.methods == ["GET", "POST"])
+    #expect(routes[0].pattern.allowedInPath.names.count == 5 && routes[0].pattern.methods == ["GET", "POST"])
     let policy = routes[0].policy
     #expect(policy.mode == .monitor && policy.apps == ["PREFIX0001.com.example.shop": [.simulated]])
     #expect(policy.binding == [.method, .host] && !policy.bindsQuery && policy.pathForm == .encoded && policy.clientData == .json)

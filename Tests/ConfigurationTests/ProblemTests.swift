@@ -240,8 +240,8 @@ import Testing
     ("{path: /a, upstream: orders, methods: [GET, GET]}", "4:54: routes[0].methods[1]: stands in the list already"),
     (
       "{path: /a, upstream: orders, allow_in_path: [encoded_slsh]}",
-      "4:55: routes[0].allow_in_path[0]: must be encoded_slash or encoded_backslash or encoded_percent or semicolon, and is "
-        + "\"encoded_slsh\"; did you mean \"encoded_slash\"?"
+      "4:55: routes[0].allow_in_path[0]: must be encoded_slash or encoded_backslash or encoded_percent or semicolon or "
+        + "encoded_delimiter, and is \"encoded_slsh\"; did you mean \"encoded_slash\"?"
     ),
     (
       "{path: /a, upstream: orders, gate: of}",

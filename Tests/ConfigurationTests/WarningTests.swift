@@ -18,11 +18,12 @@ import Testing
       routes("path: /assert/challenge, gate: off"),
       ["5:30: routes[0].path: can never match: the gate answers /assert/challenge itself, before any route"]
     ),
+    (routes("path: /v1/**", "path: /**, gate: off"), []),
     (
-      routes("path: /v1/**", "path: /**, gate: off"),
+      routes("path: /V1/open, gate: off", "path: /v1/**"),
       [
-        "6:30: routes[1].path: is not gated and takes what routes[0] misses, such as /V1/… for an upstream that ignores case; "
-          + "gate it, or list the paths that are open"
+        "5:30: routes[0].path: is gated less than routes[1], which has its name in other letters (/v1/**): an upstream that ignores case "
+          + "serves both; write them alike, or gate both"
       ]
     ),
     (routes("path: /v1/**, host: a", "path: /v1/x, gate: off, host: b"), []),

@@ -37,6 +37,7 @@ func path(_ target: String) -> RequestPath? {
     ("/.", "dotSegment"), ("/..", "dotSegment"), ("/a/../b", "dotSegment"), ("/a/./b", "dotSegment"), ("/%2e%2E/b", "dotSegment"),
     ("/a/.%2e", "dotSegment"), ("/a/..;x/b", "dotSegment"), ("/a/..%3bx", "dotSegment"), ("/a/.;/b", "dotSegment"),
     ("/a/..%2fb", "dotSegment"), ("/a%2f..%2fb", "dotSegment"), ("/a/..%5cb", "dotSegment"), ("/a%5C..", "dotSegment"),
+    ("/a/..%3fb", "dotSegment"), ("/a/.%23", "dotSegment"), ("/a/%2e.%253fb", "dotSegment"),
     ("/a/..?b", "dotSegment"), ("/a/%252e%252e/b", "dotSegment"), ("/a/%25%32%65.", "dotSegment"), ("/a/%25252e%252e", "dotSegment"),
     ("/a/..%252fb", "dotSegment"),
     ("//", "emptySegment"), ("//a", "emptySegment"), ("/a//b", "emptySegment"), ("/a//", "emptySegment"), ("/%2f", "emptySegment"),
@@ -65,6 +66,7 @@ func path(_ target: String) -> RequestPath? {
     ("/a", []), ("/a%2Fb", ["encoded_slash"]), ("/a%5cb", ["encoded_backslash"]), ("/a%25b", ["encoded_percent"]),
     ("/a;b", ["semicolon"]), ("/a%3Bb", ["semicolon"]), ("/a%252fb", ["encoded_slash", "encoded_percent"]),
     ("/a%25253b", ["encoded_percent", "semicolon"]), ("/a?%2f;%25", []),
+    ("/a%3fb", ["encoded_delimiter"]), ("/a/%23", ["encoded_delimiter"]), ("/a%2523", ["encoded_percent", "encoded_delimiter"]),
     ("/a%2Fb%5cc%25d;e", ["encoded_slash", "encoded_backslash", "encoded_percent", "semicolon"]),
   ])
   func whatAnUpstreamMightReadOtherwiseIsNoted(target: String, names: [String]) {

@@ -6,7 +6,7 @@ import Testing
 func route(
   _ path: String, host: String? = nil, methods: [String] = [], allow: PathFeatures = [], gated: Bool = false
 ) -> RoutePattern {
-  RoutePattern(host: host, path: try! PathPattern(path), methods: methods, allowedInPath: allow, isGated: gated)
+  RoutePattern(host: host, path: try! PathPattern(path), methods: methods, allowedInPath: allow, gate: gated ? .enforce : .off)
 }
 
 extension Router {
@@ -92,6 +92,7 @@ extension Router {
 
   @Test(arguments: [
     ("/a%2Fb", PathFeatures.encodedSlash), ("/a%5Cb", .encodedBackslash), ("/a%25b", .encodedPercent), ("/a;b", .semicolon),
+    ("/a%3Fb", .encodedDelimiter), ("/a%23b", .encodedDelimiter),
   ])
   func aRouteMustAllowWhatThePathHolds(target: String, feature: PathFeatures) {
     #expect(Router([route("/**")]).match(target) == .refusedFeature(feature))
@@ -110,13 +111,82 @@ extension Router {
 
   @Test(arguments: [
     "/open/a;x", "/open%2fa", "/open%5Ca", "/open%252Fa", "/open/a%3b", "/open/a%253bx", "/open/%2561", "/open;y/a;x/", "/open/a;b%2fc",
+    "/open/a%3fb", "/open/a%23", "/open/a%253f/b", "/open/a;b%3fc", "/OPEN/a;x", "/open%2fA", "/open/%2541%3fb",
   ])
   func whatARouteAllowsIsNoWayAroundAnothersGate(target: String) {
-    let everything: PathFeatures = [.encodedSlash, .encodedBackslash, .encodedPercent, .semicolon]
+    let everything: PathFeatures = [.encodedSlash, .encodedBackslash, .encodedPercent, .semicolon, .encodedDelimiter]
     let routes = [route("/open/a", gated: true), route("/**", allow: everything)]
     #expect(Router(routes).match(target) == .readsOntoGatedRoute)
     #expect(Router([route("/open/a"), routes[1]]).match(target) == .route(1))
-    #expect(Router(routes).match(target.replacing("open", with: "free")) == .route(1))
+    #expect(Router(routes).match(target.lowercased().replacing("open", with: "free")) == .route(1))
+  }
+}
+
+/// Readers that do not tell upper from lower case.
+@Suite struct RouterCaseTests {
+  @Test(arguments: [
+    "/V1/orders", "/V%31/orders", "/V1", "/\u{ff36}1/orders", "/v\u{ff11}/o", "/KIOSK", "/\u{212a}iosk", "/kio\u{17f}k/",
+    "/kiosK", "/k%C4%B1osk", "/k%C4%B0osk", "/CAF%C3%89/a", "/Caf\u{e9}/b", "/STRASSE", "/stra\u{1e9e}e",
+  ])
+  func whatAnUpstreamThatIgnoresCaseTakesForAGatedPathGoesThroughNoWildcard(target: String) {
+    let gated = ["/v1/**", "/kiosk", "/caf\u{e9}/*", "/stra\u{df}e"].map { route($0, gated: true) }
+    for wide in ["/**", "/*/**"] {
+      #expect(Router(gated + [route(wide)]).match(target) == .readsOntoGatedRoute, "\(target) by \(wide)")
+      // Without the gates it is an ordinary path.
+      #expect(Router([route(wide)]).match(target) == .route(0))
+    }
+  }
+
+  @Test func whatLooksLikeAGatedPathAndIsNoneGoesOn() {
+    let router = Router([route("/v1/**", gated: true), route("/a/b", gated: true), route("/**")])
+    for target in ["/V10", "/V", "/", "/A", "/A/B/c", "/A/Bc", "/x/V1", "/\u{fa}1", "/%C3%A9"] {
+      #expect(router.match(target) == .route(2), "\(target)")
+    }
+  }
+
+  /// What the operator wrote down is open, in the letters in which he wrote it.
+  @Test func aRouteThatIsOpenByNameStaysOpen() {
+    let router = Router([
+      route("/v1/open/*"), route("/V1/catalogue"), route("/*/public"), route("/v1/**", gated: true), route("/**"),
+    ])
+    #expect(router.match("/v1/open/A") == .route(0))
+    #expect(router.match("/V1/catalogue") == .route(1))
+    // The order has decided.
+    #expect(router.match("/v1/public") == .route(2))
+    #expect(router.match("/V2/public") == .route(2))
+    for target in ["/V1/public", "/V1/open/a", "/V1/Catalogue"] { #expect(router.match(target) == .readsOntoGatedRoute, "\(target)") }
+    for target in ["/v1/OPEN/a", "/v1/catalogue"] { #expect(router.match(target) == .route(3), "\(target)") }
+  }
+
+  @Test func methodsAndHostsThatAGatedRouteDoesNotTakeAreNotItsPaths() {
+    let gated = RoutePattern(host: "a", path: try! PathPattern("/v1/**"), methods: ["POST"], allowedInPath: [], gate: .enforce)
+    let router = Router([gated, route("/**")])
+    #expect(router.match("/V1/a", host: "a", method: "POST") == .readsOntoGatedRoute)
+    #expect(router.match("/V1/a", host: "a", method: "GET") == .route(1))
+    #expect(router.match("/V1/a", host: "b", method: "POST") == .route(1))
+  }
+
+  @Test func aMonitoredRouteIsNoWayAroundAnEnforcedOne() {
+    func routes(_ first: RouteGate, _ second: RouteGate) -> Router {
+      Router(
+        [("/v1/**", first), ("/**", second)].map {
+          RoutePattern(host: nil, path: try! PathPattern($0.0), methods: [], allowedInPath: [], gate: $0.1)
+        })
+    }
+    #expect(routes(.enforce, .monitor).match("/V1/a") == .readsOntoGatedRoute)
+    #expect(routes(.monitor, .off).match("/V1/a") == .readsOntoGatedRoute)
+    for gates in [(RouteGate.enforce, RouteGate.enforce), (.monitor, .enforce), (.monitor, .monitor), (.off, .off), (.off, .monitor)] {
+      #expect(routes(gates.0, gates.1).match("/V1/a") == .route(1))
+    }
+  }
+
+  @Test(arguments: [
+    ("/V1/open", "/v1/**", true), ("/v1/open", "/v1/**", false), ("/**", "/v1/**", false), ("/V1/*", "/v1/open", false),
+    ("/CAF\u{c9}", "/caf\u{e9}", true), ("/V2/open", "/v1/**", false), ("/x", "/**", false),
+  ])
+  func aNameInOtherLettersIsNoticed(open: String, gated: String, expected: Bool) {
+    #expect(route(open).isWrittenLike(route(gated, gated: true)) == expected)
+    #expect(!route(gated, gated: true).isWrittenLike(route(open)))
   }
 }
 

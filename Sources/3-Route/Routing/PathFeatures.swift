@@ -14,11 +14,13 @@ public struct PathFeatures: OptionSet, Sendable, Hashable {
   public static let encodedPercent = PathFeatures(rawValue: 4)
   /// `;` or `%3b`.
   public static let semicolon = PathFeatures(rawValue: 8)
+  /// `%3f` and `%23`, an encoded `?` or `#`: where the path ends for whoever decodes it first.
+  public static let encodedDelimiter = PathFeatures(rawValue: 16)
 
   /// Each feature under its name in proxy.yaml.
   public static let named: [(name: String, feature: PathFeatures)] = [
     ("encoded_slash", .encodedSlash), ("encoded_backslash", .encodedBackslash), ("encoded_percent", .encodedPercent),
-    ("semicolon", .semicolon),
+    ("semicolon", .semicolon), ("encoded_delimiter", .encodedDelimiter),
   ]
 
   /// The names of the set's features, as proxy.yaml writes them.
@@ -31,6 +33,7 @@ public struct PathFeatures: OptionSet, Sendable, Hashable {
     case UInt8(ascii: "\\"): .encodedBackslash
     case UInt8(ascii: "%"): .encodedPercent
     case UInt8(ascii: ";"): .semicolon
+    case UInt8(ascii: "?"), UInt8(ascii: "#"): .encodedDelimiter
     default: []
     }
   }

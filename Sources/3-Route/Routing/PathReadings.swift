@@ -2,7 +2,7 @@ import Bytes
 
 extension RequestPath {
   /// The other paths that an upstream may take this one for, in the form that the router matches: with encoded slashes and
-  /// backslashes as separators, decoded twice and more, and each with its parameters (`;x`) stripped.
+  /// backslashes as separators, decoded twice and more, each ended at an encoded `?` or `#`, and each with its parameters (`;x`) stripped.
   func otherReadings(of normalForm: Span<UInt8>) -> [[UInt8]] {
     if features.isEmpty { return [] }
     var readings = [PathPattern.matchingForm(normalForm)]
@@ -13,8 +13,13 @@ extension RequestPath {
       if next.count == layer.count { break }
       layer = next
     }
+    if features.contains(.encodedDelimiter) { readings += readings.map(Self.upToDelimiter) }
     if features.contains(.semicolon) { readings += readings.map(Self.withoutParameters) }
     return readings
+  }
+
+  private static func upToDelimiter(_ path: [UInt8]) -> [UInt8] {
+    Array(path.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") })
   }
 
   private static func withoutParameters(_ path: [UInt8]) -> [UInt8] {

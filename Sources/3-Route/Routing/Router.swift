@@ -10,7 +10,7 @@ public enum RouteMatch: Sendable, Equatable {
   case none
   /// 400 `path_ambiguous`: the matched route does not allow these.
   case refusedFeature(PathFeatures)
-  /// 400 `path_ambiguous`: the route allows what the path holds, but read in another way the path lies on another, gated route.
+  /// 400 `path_ambiguous`: read in another way, the path lies on another route that is gated.
   case readsOntoGatedRoute
 }
 
@@ -30,6 +30,8 @@ public struct Router: Sendable {
   private var hosts: [[UInt8]] = []
   private var methods: [[UInt8]] = []
   private var methodWords: [UInt64] = []
+  /// Routes that others could hide from an upstream that ignores case, as it sees them.
+  private var hidden: [(route: Int, pattern: FoldedPattern)] = []
 
   /// One segment behind the first `*`: a range of ``literals``, or any segment.
   private struct Tail: Sendable {
@@ -51,11 +53,18 @@ public struct Router: Sendable {
     var acceptsRest: Bool
     var allowedInPath: PathFeatures
     var isGated: Bool
+    /// A range of ``hidden``: the routes whose paths this one could let in for an upstream that ignores case. Mostly empty.
+    var hides = ByteRange.empty
   }
 
   /// Compiles the routes in their order. They must not name more than ``methodsMax`` methods.
   public init(_ patterns: [RoutePattern]) {
     for pattern in patterns { routes.append(compile(pattern)) }
+    for (index, pattern) in patterns.enumerated() {
+      let start = hidden.count
+      for (other, gated) in patterns.enumerated() where pattern.couldHide(gated) { hidden.append((other, FoldedPattern(gated.path))) }
+      routes[index].hides = ByteRange(from: start, to: hidden.count)
+    }
   }
 
   /// The route of a request.
@@ -71,7 +80,9 @@ public struct Router: Sendable {
     let normal = path.normalForm(in: target)
     if !path.hasEscapes && path.features.isEmpty {
       let index = first(host: hostIndex, path: normal, method: methodBit)
-      return index >= 0 ? .route(index) : refusal(host: hostIndex, path: normal)
+      guard index >= 0 else { return refusal(host: hostIndex, path: normal) }
+      if routes[index].hides.count == 0 { return .route(index) }
+      return isHidden(normal, by: index, matching: normal, host: hostIndex, method: methodBit) ? .readsOntoGatedRoute : .route(index)
     }
     let matchingForm = PathPattern.matchingForm(normal)
     let index = first(host: hostIndex, path: matchingForm.span, method: methodBit)
@@ -79,11 +90,28 @@ public struct Router: Sendable {
     let refused = path.features.subtracting(routes[index].allowedInPath)
     guard refused.isEmpty else { return .refusedFeature(refused) }
     // The route opted into what the path holds; that must not be a way around another route's gate.
-    for reading in path.otherReadings(of: normal) {
+    let readings = path.otherReadings(of: normal)
+    for reading in readings {
       let other = first(host: hostIndex, path: reading.span, method: methodBit)
       if other >= 0 && other != index && routes[other].isGated { return .readsOntoGatedRoute }
     }
+    if routes[index].hides.count == 0 { return .route(index) }
+    for reading in readings.isEmpty ? [matchingForm] : readings {
+      let folded = CaseFolding.folded(reading.span)
+      if isHidden(folded.span, by: index, matching: matchingForm.span, host: hostIndex, method: methodBit) { return .readsOntoGatedRoute }
+    }
     return .route(index)
+  }
+
+  /// Whether `reading`, folded but for ASCII, is the path of a route that is gated more than the one at `index`, which took `path` by a
+  /// wildcard. Where that route takes the very path too, it stands behind, and the order of the routes has decided.
+  private func isHidden(_ reading: Span<UInt8>, by index: Int, matching path: Span<UInt8>, host: Int, method: UInt64) -> Bool {
+    for place in routes[index].hides.start..<routes[index].hides.end {
+      let route = routes[hidden[place].route]
+      guard route.methods & method != 0, route.host == -1 || route.host == host, hidden[place].pattern.takes(reading) else { continue }
+      if !takes(route, path, Self.endWithoutFinalSlash(path)) { return true }
+    }
+    return false
   }
 
   // MARK: Matching

@@ -10,6 +10,12 @@ struct SegmentCheck {
   /// A character that separates no segments.
   mutating func character(_ byte: UInt8) -> PathAmbiguity? {
     if isInParameters { return nil }
+    if byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#") {
+      // The path may end here for somebody, and `..` before it climbs.
+      let found = end()
+      name = .other
+      return found
+    }
     if byte == UInt8(ascii: ";") {
       isInParameters = true
       // `/;x/` is `//` for a reader that strips parameters.

@@ -2,6 +2,17 @@ public import EventLoop
 public import Gate
 public import Routing
 
+extension GatePolicy.Mode {
+  /// What the router needs to know of it.
+  public var routeGate: RouteGate {
+    switch self {
+    case .enforce: .enforce
+    case .monitor: .monitor
+    case .off: .off
+    }
+  }
+}
+
 /// One entry of `routes:` in proxy.yaml, with every default filled in.
 public struct RouteSettings: Sendable {
   /// What a request must have to take the route.

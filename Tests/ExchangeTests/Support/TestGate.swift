@@ -117,7 +117,7 @@ extension RouteSettings {
     var policy = GatePolicy()
     change(&policy)
     return RouteSettings(
-      pattern: RoutePattern(host: nil, path: try PathPattern(path), methods: methods, allowedInPath: [], isGated: policy.mode != .off),
+      pattern: RoutePattern(host: nil, path: try PathPattern(path), methods: methods, allowedInPath: [], gate: policy.mode.routeGate),
       upstream: 0, policy: policy, timeoutMilliseconds: nil)
   }
 

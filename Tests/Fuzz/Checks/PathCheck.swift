@@ -54,7 +54,9 @@ private func checkReadings(_ normal: [UInt8]) throws(Broken) {
     let segments = reading.dropFirst().split(omittingEmptySubsequences: false) { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\") }
     for (index, segment) in segments.enumerated() {
       let name = Array(segment.prefix { $0 != UInt8(ascii: ";") })
-      try require(name != Array(".".utf8) && name != Array("..".utf8), "\(quoted(normal)) has a dot segment")
+      for cut in [name, Array(name.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") })] {
+        try require(cut != Array(".".utf8) && cut != Array("..".utf8), "\(quoted(normal)) has a dot segment")
+      }
       try require(!name.isEmpty || index == segments.count - 1 && segment.isEmpty, "\(quoted(normal)) has an empty segment")
     }
     try require(reading.allSatisfy { $0 >= 0x20 && $0 != 0x7F }, "\(quoted(normal)) has a control")

@@ -39,7 +39,7 @@ extension Meaning {
     var settings = RouteSettings(
       pattern: RoutePattern(
         host: written.host?.value, path: pattern.value, methods: written.methods?.value.map(\.value) ?? [], allowedInPath: allowed,
-        isGated: policy.mode != .off),
+        gate: policy.mode.routeGate),
       upstream: index, policy: policy, timeoutMilliseconds: written.timeout?.value)
     settings.passesWebSocket = written.upgrade?.value.isEmpty == false
     settings.addressRate = written.rate?.address?.value

@@ -44,13 +44,11 @@ struct Warnings {
       let takers = before.filter { routes[$0].pattern.coversPath(of: pattern) }.map { "routes[\($0)]" }.joined(separator: ", ")
       return list.add(writtenPattern, "can never match: \(takers) before it take every such request")
     }
-    guard !pattern.isGated else { return }
-    for earlier in before where routes[earlier].pattern.isGated && routes[earlier].pattern.overlapsIgnoringCase(pattern) {
-      let gated = routes[earlier].pattern.path.text
-      return list.add(
+    if let other = routes.indices.first(where: { pattern.isWrittenLike(routes[$0].pattern) }) {
+      list.add(
         writtenPattern,
-        "is not gated and takes what routes[\(earlier)] misses, such as \(Self.inOtherCase(gated)) for an upstream that ignores case; "
-          + "gate it, or list the paths that are open")
+        "is gated less than routes[\(other)], which has its name in other letters (\(routes[other].pattern.path.text)): an upstream that "
+          + "ignores case serves both; write them alike, or gate both")
     }
   }
 
@@ -61,11 +59,6 @@ struct Warnings {
       guard let pattern = try? PathPattern(endpoint) else { return false }
       return pattern.covers(path)
     }
-  }
-
-  /// `/v1/**` becomes `/V1/…`.
-  private static func inOtherCase(_ pattern: String) -> String {
-    pattern.replacing("/**", with: "/…").uppercased()
   }
 
   private func warnOfGate(_ index: Int) {
