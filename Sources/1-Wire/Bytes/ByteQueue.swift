@@ -135,12 +135,10 @@ public struct ByteQueue: ~Copyable {
     tail += count
   }
 
-  /// Appends text as UTF-8.
+  /// Appends text as UTF-8. A literal is meant as ``append(_:)-(StaticString)``, which counts no references.
+  @_disfavoredOverload
   @inlinable
-  public mutating func append(_ text: String) {
-    var text = text
-    text.withUTF8 { utf8 in unsafe append(Span(_unsafeElements: utf8)) }
-  }
+  public mutating func append(_ text: String) { append(text.utf8Span.span) }
 
   /// Appends `number` in decimal digits.
   public mutating func append(decimal number: Int) {

@@ -18,16 +18,38 @@ public final class OutgoingRequest {
     @inlinable _modify { yield &guardedBody.value }
   }
 
-  /// Whether more of the body follows, sent by the caller.
-  public var bodyFollows = false
-  /// RFC 9110 section 9.2.2: may be sent again when a reused connection dies before the answer begins.
-  public var isIdempotent = false
   /// Whoever asked: when they hang up, nobody wants the answer.
   public let client: Socket
+
+  @usableFromInline struct Terms {
+    @usableFromInline var bodyFollows = false
+    @usableFromInline var isIdempotent = false
+    @usableFromInline var deadline = Instant.never
+    @usableFromInline var serverName: String?
+  }
+
+  @usableFromInline let terms = Guarded(Terms())
+
+  /// Whether more of the body follows, sent by the caller.
+  public var bodyFollows: Bool {
+    @inlinable get { terms.value.bodyFollows }
+    @inlinable set { terms.value.bodyFollows = newValue }
+  }
+  /// RFC 9110 section 9.2.2: may be sent again when a reused connection dies before the answer begins.
+  public var isIdempotent: Bool {
+    @inlinable get { terms.value.isIdempotent }
+    @inlinable set { terms.value.isIdempotent = newValue }
+  }
   /// When the route's own time-out ends the exchange.
-  public var deadline = Instant.never
+  public var deadline: Instant {
+    @inlinable get { terms.value.deadline }
+    @inlinable set { terms.value.deadline = newValue }
+  }
   /// The server that got it, or that was tried last; nil before the first.
-  public internal(set) var serverName: String?
+  public internal(set) var serverName: String? {
+    get { terms.value.serverName }
+    set { terms.value.serverName = newValue }
+  }
 
   /// A request without fields.
   public init(client: Socket) { self.client = client }
@@ -36,10 +58,7 @@ public final class OutgoingRequest {
   public func reset() {
     head.removeAll()
     body.removeAll()
-    bodyFollows = false
-    isIdempotent = false
-    deadline = .never
-    serverName = nil
+    terms.value = Terms()
   }
 
   /// Gives the storage back, for an idle connection.
