@@ -19,7 +19,7 @@ public final class NameResolver: Sendable {
     var addresses: [SocketAddress] = []
     var freshUntil = Instant(nanoseconds: 0)
     var isUnderWay = false
-    var waiting: [Waiter] = []
+    var waiting: [RemoteSignal] = []
   }
 
   private let thread = BackgroundThread(name: "resolver", queueMax: 256)
@@ -56,7 +56,7 @@ public final class NameResolver: Sendable {
       }
       let isTooOld = entry.addresses.isEmpty || entry.freshUntil.advanced(byMilliseconds: Self.staleMilliseconds) <= now
       let waits = isTooOld && entry.isUnderWay
-      if waits { entry.waiting.append(Waiter(signal, on: loop)) }
+      if waits { entry.waiting.append(RemoteSignal(signal, on: loop)) }
       entries[name] = entry
       return waits ? nil : entry.addresses
     }
@@ -82,7 +82,7 @@ public final class NameResolver: Sendable {
       entry.waiting = []
       return waiting
     }
-    for waiter in waiting { waiter.wake() }
+    for signal in waiting { signal.notify() }
   }
 
   private static func askSystem(host: String, port: UInt16) -> [SocketAddress] {
@@ -102,23 +102,5 @@ public final class NameResolver: Sendable {
       unsafe entry = current.pointee.ai_next
     }
     return addresses
-  }
-}
-
-/// Somebody on a loop who waits for what another thread is doing.
-private struct Waiter: Sendable {
-  private let loop: EventLoop
-  /// Touched on its loop alone.
-  private nonisolated(unsafe) let signal: Signal
-
-  init(_ signal: Signal, on loop: EventLoop) {
-    self.loop = loop
-    unsafe self.signal = signal
-  }
-
-  /// Wakes the one who waits, from any thread.
-  func wake() {
-    let waiter = self
-    Task(executorPreference: loop) { unsafe waiter.signal.notify() }
   }
 }

@@ -103,6 +103,17 @@ public final class MetricRegistry: Sendable {
   /// Every series, in the order in which they were made.
   public func allSeries() -> [Series] { contents.withLock { $0.series } }
 
+  /// Forgets every series that has all of these labels: what they were about is gone for good.
+  public func removeSeries(with labels: [MetricLabel]) {
+    contents.withLock { contents in
+      contents.series.removeAll { series in labels.allSatisfy(series.labels.contains) }
+      contents.places.removeAll(keepingCapacity: true)
+      for (place, series) in contents.series.enumerated() {
+        contents.places[Key(name: series.family.name, labels: series.labels)] = place
+      }
+    }
+  }
+
   private func series(_ family: MetricFamily, _ labels: [MetricLabel], make: () -> Instrument) -> Instrument {
     contents.withLock { contents in
       let key = Key(name: family.name, labels: labels)
