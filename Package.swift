@@ -120,7 +120,7 @@ let package = Package(
         "Fixtures", "Bytes", "EventLoop", "Telemetry", "HTTP", "Routing", "Cryptography", "AppAttest", "Store", "Gate", "Upstream",
         "SimulatedDevice",
       ]),
-    tests("Upstream", ["Fixtures", "Bytes", "EventLoop", "Telemetry", "Gate"]),
+    tests("Upstream", ["Fixtures", "Bytes", "EventLoop", "Telemetry", "HTTP", "Gate"]),
     tests("SimulatedDevice", ["Bytes", "Fixtures", "Cryptography", "AppAttest"]),
     tests("Configuration", ["Fixtures", "Routing", "Cryptography", "AppAttest", "Store", "Gate", "Upstream", "Exchange"]),
   ]

@@ -17,7 +17,7 @@ import Testing
     let log = try LogWriter(.off)
     let site = Site(listeners: [], routes: [], upstreams: [], gate: GateSettings(apps: []))
     let services = WorkerServices(
-      resolver: NameResolver(), verifier: BackgroundThread(name: "verifier", queueMax: 1), accessLog: log,
+      upstreams: [], verifier: BackgroundThread(name: "verifier", queueMax: 1), accessLog: log,
       diagnostics: Diagnostics(log), limits: SharedLimits(site))
     let worker = Worker(number: 0, site: site, services: services) { _ in MemoryStoreClient(MemoryStore()) }
     await worker.start([])

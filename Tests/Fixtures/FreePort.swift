@@ -63,8 +63,8 @@ enum LoopbackSocket {
     return descriptor
   }
 
-  static func bind(_ descriptor: CInt, port: UInt16) -> Bool {
-    withAddress(port: port) { Glibc.bind(descriptor, $0, $1) } == 0
+  static func bind(_ descriptor: CInt, port: UInt16, loopback number: UInt8 = 1) -> Bool {
+    withAddress(port: port, loopback: number) { Glibc.bind(descriptor, $0, $1) } == 0
   }
 
   static func connect(_ descriptor: CInt, port: UInt16) -> Bool {
@@ -93,11 +93,11 @@ enum LoopbackSocket {
     setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))
   }
 
-  private static func withAddress(port: UInt16, _ body: (UnsafePointer<sockaddr>, socklen_t) -> CInt) -> CInt {
+  private static func withAddress(port: UInt16, loopback number: UInt8 = 1, _ body: (UnsafePointer<sockaddr>, socklen_t) -> CInt) -> CInt {
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     address.sin_port = port.bigEndian
-    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    address.sin_addr.s_addr = (UInt32(0x7F00_0000) | UInt32(number)).bigEndian
     return withUnsafePointer(to: &address) { pointer in
       pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, socklen_t(MemoryLayout<sockaddr_in>.size)) }
     }

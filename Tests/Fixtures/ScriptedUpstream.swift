@@ -29,18 +29,18 @@ public final class ScriptedUpstream: Sendable {
     var isStopped = false
   }
 
-  /// Where it listens, on 127.0.0.1.
+  /// Where it listens, on 127.0.0.1 unless said otherwise.
   public let port: UInt16
   private let listener: CInt
   private let script: Script
   private let state = Mutex(State())
 
-  /// Starts listening, on the given port or one that the kernel chooses.
-  public init(port: UInt16 = 0, _ script: @escaping Script = { try $0.answer("hello") }) throws {
+  /// Starts listening, on the given port or one that the kernel chooses, at 127.0.0.`loopback`.
+  public init(port: UInt16 = 0, loopback number: UInt8 = 1, _ script: @escaping Script = { try $0.answer("hello") }) throws {
     self.script = script
     listener = try LoopbackSocket.make()
     LoopbackSocket.setOption(listener, SOL_SOCKET, SO_REUSEADDR, 1)
-    guard LoopbackSocket.bind(listener, port: port), listen(listener, 1_024) == 0 else {
+    guard LoopbackSocket.bind(listener, port: port, loopback: number), listen(listener, 1_024) == 0 else {
       let error = errno
       close(listener)
       throw FixtureFailure("cannot listen on port \(port): errno \(error)")

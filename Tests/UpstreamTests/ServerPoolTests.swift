@@ -1,5 +1,6 @@
 import EventLoop
 import Fixtures
+import HTTP
 import Testing
 
 @testable import Upstream
@@ -88,6 +89,28 @@ import Testing
     }
   }
 
+  /// The connection of an answer to `HEAD`, or a 304, that announces a body.
+  @Test func aConnectionWhoseAnswerAnnouncedABodyRestsBeforeItIsUsedAgain() async throws {
+    let upstream = try ScriptedUpstream()
+    defer { upstream.stop() }
+    try await UpstreamStage.run { stage in
+      let pool = stage.pool(stage.settings(upstream.port))
+      let (plain, resting) = (try await pool.connect(until: .never), try await pool.connect(until: .never))
+      let head = Array("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n".utf8)
+      _ = resting.answer.parse(head.span, answering: .head, limits: HeadLimits())
+      pool.giveBack(plain, isReusable: true)
+      pool.giveBack(resting, isReusable: true)
+      #expect(stage.gauge("idle") == 2)
+      #expect(pool.takeIdle() === plain)
+      #expect(pool.takeIdle() == nil)
+      #expect(stage.gauge("idle") == 1)
+      resting.restsUntil = stage.loop.now
+      #expect(pool.takeIdle() === resting)
+      for connection in [plain, resting] { pool.giveBack(connection, isReusable: false) }
+      #expect(pool.requestCount == 0)
+    }
+  }
+
   @Test func aSweepClosesWhatTheServerClosedAndWhatIsIdleForTooLong() async throws {
     let mayClose = Latch()
     let upstream = try ScriptedUpstream { exchange in
@@ -136,17 +159,24 @@ import Testing
   @Test func aServerThatRefusesIsPassedOverForAWhile() async throws {
     let port = try FreePort.next()
     try await UpstreamStage.run { stage in
-      let pool = stage.pool(stage.settings(port))
-      #expect(!pool.isFailed)
+      var settings = stage.settings(port)
+      #expect(await stage.connectFailure(stage.pool(settings)) == .failed(111))
+      settings.failurePauseMilliseconds = 60_000
+      let long = stage.pool(settings)
+      #expect(stage.isFailed(long) == false)
+      #expect(await stage.connectFailure(long) == .failed(111))
+      #expect(stage.isFailed(long) == true)
+      #expect(long.state.condition == .down)
+      settings.failurePauseMilliseconds = 10
+      let pool = stage.pool(settings)
       #expect(await stage.connectFailure(pool) == .failed(111))
-      #expect(pool.isFailed)
-      pool.failurePauseMilliseconds = 10
-      #expect(await stage.connectFailure(pool) == .failed(111))
-      #expect(await stage.holds { !pool.isFailed })
+      #expect(await stage.holds { !stage.isFailed(pool) })
+      #expect(pool.state.condition == .down)
       let upstream = try ScriptedUpstream(port: port)
       defer { upstream.stop() }
       let connection = try await pool.connect(until: .never)
-      #expect(!pool.isFailed)
+      #expect(stage.isFailed(pool) == false)
+      #expect(pool.state.condition == .up)
       pool.giveBack(connection, isReusable: false)
       #expect(stage.gauge("active") == 0)
     }
@@ -157,14 +187,20 @@ import Testing
     try await UpstreamStage.run { stage in
       var settings = stage.settings(silent.port)
       settings.connectTimeoutMilliseconds = 200
-      let pool = stage.pool(settings)
-      pool.failurePauseMilliseconds = 0
+      settings.failurePauseMilliseconds = 0
+      // Two workers' views of one server.
+      let servers = stage.servers(settings)
+      let (pool, other) = (stage.pool(of: servers), stage.pool(of: servers))
       #expect(await stage.connectFailure(pool) == .timedOut)
-      #expect(!pool.isFailed)
-      let trial = stage.startTrial(of: pool)
-      #expect(await stage.holds { pool.isFailed })
-      await trial.value
-      #expect(!pool.isFailed)
+      #expect(stage.isFailed(pool) == false)
+      #expect(stage.isFailed(other) == false)
+      #expect(pool.mayConnect())
+      #expect(pool.state.condition == .halfOpen)
+      #expect(stage.isFailed(pool) == true)
+      #expect(stage.isFailed(other) == true)
+      #expect(await stage.connectFailure(pool) == .timedOut)
+      #expect(stage.isFailed(other) == false)
+      #expect(pool.state.condition == .down)
     }
   }
 
@@ -173,18 +209,12 @@ import Testing
     try await UpstreamStage.run { stage in
       let pool = stage.pool(stage.settings(silent.port))
       #expect(await stage.connectFailure(pool, until: stage.loop.now.advanced(byMilliseconds: 30)) == .timedOut)
-      #expect(!pool.isFailed)
+      #expect(stage.isFailed(pool) == false)
       #expect(stage.gauge("active") == 0)
     }
   }
 }
 
 extension UpstreamStage {
-  /// Connects in a task of its own, whatever comes of it.
-  fileprivate func startTrial(of pool: ServerPool) -> Task<Void, Never> {
-    trial = pool
-    return Task(executorPreference: loop) { await self.tryTrial() }
-  }
-
-  private func tryTrial() async { _ = try? await trial?.connect(until: .never) }
+  fileprivate func isFailed(_ pool: ServerPool) -> Bool { !pool.state.isAvailable(at: loop.now) }
 }

@@ -13,10 +13,10 @@ actor UpstreamStage {
   nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
 
   let registry = MetricRegistry()
-  let resolver = NameResolver()
+  /// Of what all workers of a process would share.
+  let processRegistry = MetricRegistry()
   /// The gate's end and the client's end of the client's connection.
   private(set) var client: (gate: Socket, own: Socket)!
-  var trial: ServerPool?
 
   private init(_ loop: EventLoop) { self.loop = loop }
 
@@ -50,14 +50,22 @@ actor UpstreamStage {
     UpstreamSettings(name: "api", servers: ports.map { UpstreamSettings.Server(host: "127.0.0.1", port: $0) })
   }
 
-  func group(_ settings: UpstreamSettings) -> UpstreamGroup {
-    UpstreamGroup(settings: settings, loop: loop, resolver: resolver, metrics: UpstreamMetrics(registry: registry, upstream: "api"))
+  func servers(_ settings: UpstreamSettings, diagnostics: Diagnostics? = nil) -> UpstreamServers {
+    UpstreamServers(settings, registry: processRegistry, diagnostics: diagnostics)
   }
 
-  func pool(_ settings: UpstreamSettings) -> ServerPool {
+  func group(_ settings: UpstreamSettings) -> UpstreamGroup { group(servers(settings)) }
+
+  func group(_ servers: UpstreamServers) -> UpstreamGroup {
+    UpstreamGroup(servers, loop: loop, metrics: UpstreamMetrics(registry: registry, upstream: "api"))
+  }
+
+  func pool(_ settings: UpstreamSettings) -> ServerPool { pool(of: servers(settings)) }
+
+  /// One worker's pool of the first server.
+  func pool(of servers: UpstreamServers) -> ServerPool {
     ServerPool(
-      settings.servers[0], settings: settings, loop: loop, resolver: resolver,
-      metrics: UpstreamMetrics(registry: registry, upstream: "api"))
+      servers.all[0], settings: servers.settings, loop: loop, metrics: UpstreamMetrics(registry: registry, upstream: "api"))
   }
 
   /// A request without a body.
@@ -114,13 +122,13 @@ actor UpstreamStage {
     return true
   }
 
-  /// What is counted for the upstream.
+  /// Connections to the upstream in this state.
   func gauge(_ state: String) -> Int64? {
-    for series in registry.allSeries() where series.labels.contains(MetricLabel("state", state)) {
-      if case .gauge(let gauge) = series.instrument { return gauge.value }
-    }
-    return nil
+    registry.value("attestgate_upstream_connections", [MetricLabel("state", state)]).map { Int64($0) }
   }
+
+  /// What is shown of the upstream for the whole process.
+  func value(_ family: String, _ labels: MetricLabel...) -> Double? { processRegistry.value(family, labels) }
 
   /// Resets the client's connection as soon as the task that runs now waits.
   func resetClientSoon() { Task(executorPreference: loop) { await self.resetClient() } }
@@ -156,5 +164,19 @@ extension UpstreamGroup {
   func forward(_ request: OutgoingRequest, admission: consuming Admission) async throws(UpstreamFailure) -> UpstreamConnection {
     let slot = try await takeSlot(for: request)
     return try await forward(request, admission: admission, slot: slot)
+  }
+}
+
+extension MetricRegistry {
+  /// The first series of this family that has these labels; nil when there is none.
+  func value(_ family: String, _ labels: [MetricLabel]) -> Double? {
+    for series in allSeries() where series.family.name == family && labels.allSatisfy(series.labels.contains) {
+      switch series.instrument {
+      case .counter(let counter): return Double(counter.value)
+      case .gauge(let gauge): return Double(gauge.value)
+      case .histogram: return nil
+      }
+    }
+    return nil
   }
 }

@@ -3,18 +3,15 @@ import EventLoop
 import HTTP
 import Telemetry
 
-/// One server of an upstream, as one worker knows it: its idle connections, and whether it failed lately.
+/// One server of an upstream, as one worker uses it: its idle connections, and how many are lent.
 final class ServerPool {
-  /// How long a server that could not be reached is passed over.
-  var failurePauseMilliseconds = 10_000
+  /// How long a connection rests whose last answer announced a body that must not come.
+  static let restMilliseconds = 250
 
-  let name: String
-  /// What its `Host` field says where the upstream is to see its own name.
-  let hostField: String
-  private let server: UpstreamSettings.Server
+  /// What all workers know of it.
+  let state: ServerState
   private let settings: UpstreamSettings
   private let loop: EventLoop
-  private let resolver: NameResolver
   private let metrics: UpstreamMetrics
 
   private let guardedIdle = Guarded([UpstreamConnection]())
@@ -22,32 +19,33 @@ final class ServerPool {
     _read { yield guardedIdle.value }
     _modify { yield &guardedIdle.value }
   }
-  /// Whether the last attempt to connect failed.
-  private var hasFailed = false
-  private var failedUntil = Instant(nanoseconds: 0)
+  /// Requests of this worker's that are under way there, or about to be.
+  private(set) var requestCount = 0
+  /// Whether the server is none of the upstream's any more: what is lent ends with its exchange.
+  private var isRetired = false
 
-  init(
-    _ server: UpstreamSettings.Server, settings: UpstreamSettings, loop: EventLoop, resolver: NameResolver, metrics: UpstreamMetrics
-  ) {
-    name = server.name
-    hostField = server.authority
-    self.server = server
+  init(_ state: ServerState, settings: UpstreamSettings, loop: EventLoop, metrics: UpstreamMetrics) {
+    self.state = state
     self.settings = settings
     self.loop = loop
-    self.resolver = resolver
     self.metrics = metrics
   }
 
-  /// Whether it is passed over now, because it failed lately or somebody is trying it again.
-  var isFailed: Bool { failedUntil > loop.now }
-
   /// An idle connection that is still whole; the one used last, since the server has had the least time to close it.
   func takeIdle() -> UpstreamConnection? {
-    while let connection = idle.popLast() {
+    var index = idle.count - 1
+    while index >= 0 {
+      let isResting = idle[index].restsUntil > loop.now
+      if isResting && idle[index].isClean {
+        index -= 1
+        continue
+      }
+      let connection = idle.remove(at: index)
+      index -= 1
       metrics.idle.add(-1)
       if connection.isClean && connection.idleSince.advanced(byMilliseconds: settings.poolIdleTimeoutMilliseconds) > loop.now {
         connection.markReused()
-        metrics.active.add(1)
+        lend()
         return connection
       }
       connection.socket.close()
@@ -55,17 +53,28 @@ final class ServerPool {
     return nil
   }
 
-  /// A new connection to the first address that answers, made until `limit` or within the server's own time.
+  private func lend() {
+    requestCount += 1
+    metrics.active.add(1)
+  }
+
+  /// Whether a new connection may be made by who chose this server: when it could not be reached, one alone tries it again, and when
+  /// there is no other, everybody does.
+  func mayConnect() -> Bool {
+    !state.isAvailable(at: loop.now)
+      || state.claimTrial(now: loop.now, until: loop.now.advanced(byMilliseconds: settings.connectTimeoutMilliseconds))
+  }
+
+  /// A new connection, made until `limit` or within the server's own time.
   func connect(until limit: Instant) async throws(SocketFailure) -> UpstreamConnection {
     let ownLimit = loop.now.advanced(byMilliseconds: settings.connectTimeoutMilliseconds)
-    let deadline = min(limit, ownLimit)
-    // The first to try a server that failed does so for all: the others pass it over meanwhile.
-    if hasFailed { failedUntil = deadline }
+    // One that is being connected counts already: others should not run to the same server meanwhile.
+    requestCount += 1
+    defer { requestCount -= 1 }
     do throws(SocketFailure) {
-      let socket = try await connectToAnyAddress(until: deadline)
-      hasFailed = false
-      failedUntil = Instant(nanoseconds: 0)
-      metrics.active.add(1)
+      let socket = try await Socket.connect(to: state.address, on: loop, until: min(limit, ownLimit))
+      state.noteReached()
+      lend()
       return UpstreamConnection(socket: socket, server: self)
     } catch {
       // A route that is in a greater hurry than the upstream's settings says nothing about the server.
@@ -74,43 +83,23 @@ final class ServerPool {
     }
   }
 
-  private func connectToAnyAddress(until deadline: Instant) async throws(SocketFailure) -> Socket {
-    // A name server may take half of the time, and each address its share: one that swallows packets leaves time for the next.
-    if let path = server.unixPath {
-      guard let address = SocketAddress(unixPath: path) else { throw .failed(2) }  // ENOENT; the configuration has checked the path.
-      return try await Socket.connect(to: address, on: loop, until: deadline)
-    }
-    let addresses = await resolver.addresses(of: server.host, port: server.port, on: loop, until: share(of: deadline, among: 2))
-    var failure = SocketFailure.failed(113)  // EHOSTUNREACH: the name has no address.
-    for (index, address) in addresses.enumerated() {
-      do throws(SocketFailure) {
-        return try await Socket.connect(to: address, on: loop, until: share(of: deadline, among: addresses.count - index))
-      } catch {
-        failure = error
-      }
-    }
-    throw failure
-  }
-
-  private func share(of deadline: Instant, among parts: Int) -> Instant {
-    guard deadline > loop.now else { return deadline }
-    return loop.now.advanced(byNanoseconds: (deadline.nanoseconds - loop.now.nanoseconds) / UInt64(parts))
-  }
-
   private func noteFailure(_ failure: SocketFailure) {
     metrics.connectFailures.add()
     // Our own shortage says nothing about the server.
     if case .failed(let error) = failure, KernelError.isShortage(error) { return }
-    hasFailed = true
-    failedUntil = loop.now.advanced(byMilliseconds: failurePauseMilliseconds)
-    resolver.distrust(host: server.host, port: server.port)
+    state.noteUnreachable(failure.reason, now: loop.now)
   }
 
   /// Takes a connection back; one that cannot serve again is closed.
   func giveBack(_ connection: UpstreamConnection, isReusable: Bool) {
+    requestCount -= 1
     metrics.active.add(-1)
-    guard isReusable, connection.isClean, idle.count < settings.poolIdleMax else { return connection.socket.close() }
+    guard isReusable, !isRetired, connection.isClean, idle.count < settings.poolIdleMax else { return connection.socket.close() }
     connection.idleSince = loop.now
+    // A server that errs sends the body that its answer announced, and the next exchange would take it for its own answer. Until then
+    // it has come and shows.
+    let rests = connection.answer.announcesAbsentBody
+    connection.restsUntil = rests ? loop.now.advanced(byMilliseconds: Self.restMilliseconds) : Instant(nanoseconds: 0)
     idle.append(connection)
     metrics.idle.add(1)
   }
@@ -127,6 +116,13 @@ final class ServerPool {
     }
   }
 
+  /// The server is none of the upstream's any more: its idle connections are closed now, those that are lent when they come back.
+  func retire() {
+    isRetired = true
+    closeIdle()
+  }
+
+  /// Closes every idle connection.
   func closeIdle() {
     for connection in idle { connection.socket.close() }
     metrics.idle.add(-Int64(idle.count))

@@ -28,6 +28,8 @@ public final class UpstreamConnection {
 
   let server: ServerPool
   var idleSince = Instant.never
+  /// Until when it serves nobody although it is idle.
+  var restsUntil = Instant(nanoseconds: 0)
   /// The place of the request that it serves, where the upstream has only so many.
   var slot: RequestSlot?
 
@@ -36,10 +38,10 @@ public final class UpstreamConnection {
     self.server = server
   }
 
-  /// The server as configured: for the log.
-  public var serverName: String { server.name }
+  /// The server: for the log.
+  public var serverName: String { server.state.name }
 
-  var hostField: String { server.hostField }
+  var hostField: String { server.state.hostField }
 
   func markReused() { isReused = true }
 

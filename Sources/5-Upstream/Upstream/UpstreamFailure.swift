@@ -43,3 +43,13 @@ public enum UpstreamFailure: Error, Sendable, Equatable {
     }
   }
 }
+
+extension SocketFailure {
+  /// Why a connection could not be made, for the operator.
+  var reason: String {
+    switch self {
+    case .timedOut: "it took no connection in time"
+    case .failed(let error): KernelError.text(error)
+    }
+  }
+}

@@ -2,7 +2,7 @@ import Bytes
 public import EventLoop
 public import Gate
 
-/// One upstream of proxy.yaml, as one worker uses it: its servers in turn, their pools, and the only way to them.
+/// One upstream of proxy.yaml, as one worker uses it: its servers' pools, the choice among them, and the only way to them.
 public final class UpstreamGroup {
   /// What proxy.yaml says of it.
   public let settings: UpstreamSettings
@@ -10,20 +10,24 @@ public final class UpstreamGroup {
   public let metrics: UpstreamMetrics
 
   private let loop: EventLoop
-  private let servers: [ServerPool]
+  private let servers: UpstreamServers
+  /// Those of `servers` as this worker saw them last.
+  private var pools: [ServerPool] = []
+  private var seenVersion = -1
+  private var choice: ServerChoice
   private let slots: RequestSlots?
-  private var turn = 0
 
-  /// An upstream without connections.
+  /// An upstream without connections. `servers` are those of the whole process.
   public init(
-    settings: UpstreamSettings, share: WorkerShare = WorkerShare(number: 0, of: 1), loop: EventLoop, resolver: NameResolver,
-    metrics: UpstreamMetrics
+    _ servers: UpstreamServers, share: WorkerShare = WorkerShare(number: 0, of: 1), loop: EventLoop, metrics: UpstreamMetrics
   ) {
-    self.settings = settings
+    settings = servers.settings
+    self.servers = servers
     self.loop = loop
     self.metrics = metrics
     slots = RequestSlots(settings, share: share, loop: loop, metrics: metrics)
-    servers = settings.servers.map { ServerPool($0, settings: settings, loop: loop, resolver: resolver, metrics: metrics) }
+    choice = ServerChoice(settings.balance)
+    followServers()
   }
 
   /// A place for one request, at once or after waiting for it in the queue. It is taken before the gate uses an assertion up, so that a
@@ -73,35 +77,60 @@ public final class UpstreamGroup {
     giveBack(connection, isReusable: false)
   }
 
-  /// Closes idle connections whose time has come; called about once a second.
+  /// Closes idle connections whose time has come, and those to servers that left; called about once a second.
   public func sweep() {
-    for server in servers { server.sweep() }
+    followServers()
+    for pool in pools { pool.sweep() }
   }
 
   /// Closes every idle connection: the worker stops.
   public func closeIdle() {
-    for server in servers { server.closeIdle() }
+    for pool in pools { pool.closeIdle() }
   }
 
   // MARK: Steps of forward
 
   private func connection(for request: OutgoingRequest, mayReuse: Bool) async throws(UpstreamFailure) -> UpstreamConnection {
-    var tried: [Int] = []
-    var failure = SocketFailure.timedOut
+    followServers()
+    if pools.isEmpty { try await waitForServers(until: request.deadline) }
+    var tried: [ServerPool] = []
+    var failure = SocketFailure.failed(113)  // EHOSTUNREACH: no name has an address.
     let start = loop.now
-    while let index = nextServer(besides: tried) {
-      request.serverName = servers[index].name
-      if mayReuse, let connection = servers[index].takeIdle() { return connection }
+    while let pool = choice.next(of: pools, besides: tried, now: loop.now) {
+      request.serverName = pool.state.name
+      if mayReuse, let connection = pool.takeIdle() { return connection }
+      // Another worker was faster to try it; it counts as failed now.
+      guard pool.mayConnect() else { continue }
       do throws(SocketFailure) {
-        return try await servers[index].connect(until: request.deadline)
+        return try await pool.connect(until: request.deadline)
       } catch {
         failure = error
         if await isWorthWaiting(for: error, since: start) { continue }
-        tried.append(index)
+        tried.append(pool)
       }
       if request.deadline <= loop.now { throw .timedOut }
     }
     throw .unreachable(failure)
+  }
+
+  /// Takes over which servers there are, when that has changed.
+  private func followServers() {
+    let version = servers.version
+    guard version != seenVersion else { return }
+    seenVersion = version
+    let before = pools
+    pools = servers.all.map { server in
+      before.first { $0.state === server } ?? ServerPool(server, settings: settings, loop: loop, metrics: metrics)
+    }
+    for pool in before where !pools.contains(where: { $0 === pool }) { pool.retire() }
+  }
+
+  /// The first look-up of the names may take half of the time that a connection may.
+  private func waitForServers(until limit: Instant) async throws(UpstreamFailure) {
+    let patience = loop.now.advanced(byMilliseconds: settings.connectTimeoutMilliseconds / 2)
+    await servers.waitForAny(on: loop, until: min(limit, patience))
+    if limit <= loop.now { throw .timedOut }
+    followServers()
   }
 
   /// When this process has no descriptors left, one may come free in a moment: other requests end, and nobody new is let in.
@@ -113,22 +142,6 @@ public final class UpstreamGroup {
   }
 
   private static let shortagePauseMilliseconds = 20
-
-  /// Round robin over the servers that did not fail lately; when all did, over those too: better a try than a certain refusal.
-  private func nextServer(besides tried: [Int]) -> Int? {
-    var failed: Int?
-    for offset in 0..<servers.count {
-      let index = (turn + offset) % servers.count
-      if tried.contains(index) { continue }
-      if servers[index].isFailed {
-        failed = failed ?? index
-        continue
-      }
-      turn = index + 1
-      return index
-    }
-    return failed
-  }
 
   private func fill(_ connection: UpstreamConnection, with request: OutgoingRequest, _ admission: borrowing Admission) {
     request.head.withReadable { connection.output.append($0) }

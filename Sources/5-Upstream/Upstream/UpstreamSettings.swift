@@ -1,3 +1,5 @@
+public import EventLoop
+
 /// One entry of `upstreams:` in proxy.yaml, with every default filled in.
 public struct UpstreamSettings: Sendable {
   /// Where one server listens.
@@ -27,8 +29,21 @@ public struct UpstreamSettings: Sendable {
       return host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
     }
 
+    /// Its one address for good; nil for a name, which is looked up.
+    public var address: SocketAddress? {
+      unixPath.map { SocketAddress(unixPath: $0) } ?? SocketAddress(host: host, port: port)
+    }
+
     /// How logs name it: host and port, or `unix:/path`.
     public var name: String { unixPath.map { "unix:\($0)" } ?? authority }
+  }
+
+  /// Which server gets the next request.
+  public enum Balance: String, Sendable, CaseIterable {
+    /// One after the other.
+    case roundRobin = "round_robin"
+    /// Of two taken at random, the one that has fewer requests under way.
+    case leastConnections = "least_connections"
   }
 
   /// Which `Host` the upstream sees.
@@ -59,6 +74,14 @@ public struct UpstreamSettings: Sendable {
   public var name: String
   /// At least one.
   public var servers: [Server]
+  /// Which of them gets the next request (`balance`).
+  public var balance = Balance.roundRobin
+  /// How they are asked whether they are well (`health`); nil when they are not.
+  public var health: HealthCheck?
+  /// How often the addresses of names are looked up anew (`resolve_interval`).
+  public var resolveIntervalMilliseconds = 30_000
+  /// How long a server that could not be reached is passed over.
+  public var failurePauseMilliseconds = 10_000
   /// Which `Host` the upstream sees (`host`).
   public var host: HostForm = .pass
   /// For one server.

@@ -4,7 +4,7 @@ import HTTP
 import Routing
 import Store
 public import Telemetry
-import Upstream
+public import Upstream
 
 /// What all exchanges of one worker use. Confined to the worker.
 final class WorkerContext {
@@ -33,10 +33,10 @@ final class WorkerContext {
     self.loop = loop
     self.site = site
     router = Router(site.routes.map(\.pattern))
-    let upstreams = site.upstreams.map { settings in
+    let upstreams = services.upstreams.map { servers in
       UpstreamGroup(
-        settings: settings, share: WorkerShare(number: number, of: site.workerCount), loop: loop, resolver: services.resolver,
-        metrics: UpstreamMetrics(registry: registry, upstream: settings.name))
+        servers, share: WorkerShare(number: number, of: site.workerCount), loop: loop,
+        metrics: UpstreamMetrics(registry: registry, upstream: servers.settings.name))
     }
     self.upstreams = upstreams
     routes = site.routes.map { route in
@@ -82,8 +82,8 @@ struct EndpointPaths {
 
 /// What the workers of a process share.
 public struct WorkerServices: Sendable {
-  /// Looks upstreams' names up.
-  public var resolver: NameResolver
+  /// The servers of the site's upstreams, in their order.
+  public var upstreams: [UpstreamServers]
   /// Verifies attestations.
   public var verifier: BackgroundThread
   /// Takes access log lines.
@@ -94,8 +94,10 @@ public struct WorkerServices: Sendable {
   public var limits: SharedLimits
 
   /// Shared services.
-  public init(resolver: NameResolver, verifier: BackgroundThread, accessLog: LogWriter, diagnostics: Diagnostics, limits: SharedLimits) {
-    self.resolver = resolver
+  public init(
+    upstreams: [UpstreamServers], verifier: BackgroundThread, accessLog: LogWriter, diagnostics: Diagnostics, limits: SharedLimits
+  ) {
+    self.upstreams = upstreams
     self.verifier = verifier
     self.accessLog = accessLog
     self.diagnostics = diagnostics

@@ -43,6 +43,19 @@ public struct ConfigurationReport: Encodable {
   private struct Upstream: Encodable {
     var name: String
     var servers: [String]
+    var balance: String
+    /// Nil when they are not checked.
+    var health: Health?
+  }
+
+  private struct Health: Encodable {
+    /// Nil where a connection is answer enough.
+    var path: String?
+    var interval_ms: Int
+    var timeout_ms: Int
+    var healthy: Int
+    var unhealthy: Int
+    var status: [Int]
   }
 
   private struct Route: Encodable {
@@ -89,7 +102,11 @@ public struct ConfigurationReport: Encodable {
     apps = configuration.apps.map { app in
       App(app: app.identity.description, environments: app.environmentNames, trust_roots: app.trustRoots.map(\.subject))
     }
-    upstreams = configuration.upstreams.map { Upstream(name: $0.name, servers: $0.servers.map(\.url)) }
+    upstreams = configuration.upstreams.map { upstream in
+      Upstream(
+        name: upstream.name, servers: upstream.servers.map(\.url), balance: upstream.balance.rawValue,
+        health: upstream.health.map(Self.health))
+    }
     routes = configuration.routes.map { route in
       let pattern = route.pattern
       return Route(
@@ -97,6 +114,12 @@ public struct ConfigurationReport: Encodable {
         allow_in_path: pattern.allowedInPath.names, upstream: configuration.upstreams[route.upstream].name,
         upgrade: route.passesWebSocket ? ["websocket"] : [], gate: Self.gate(route.policy))
     }
+  }
+
+  private static func health(_ check: HealthCheck) -> Health {
+    Health(
+      path: check.path, interval_ms: check.intervalMilliseconds, timeout_ms: check.timeoutMilliseconds, healthy: check.healthyCount,
+      unhealthy: check.unhealthyCount, status: [check.statuses.lowerBound, check.statuses.upperBound])
   }
 
   private static func gate(_ policy: GatePolicy) -> RouteGate {

@@ -35,7 +35,7 @@ public struct ConfigurationSummary {
     ]
     for app in configuration.apps { rows.append(["app", "\(app.identity) (\(app.environmentNames.joined(separator: ", ")))"]) }
     for upstream in configuration.upstreams {
-      rows.append(["upstream", "\(upstream.name): \(upstream.servers.map(\.url).joined(separator: ", "))"])
+      rows.append(["upstream", "\(upstream.name): \(upstream.servers.map(\.url).joined(separator: ", "))\(Self.remarks(upstream))"])
     }
     return Self.table(rows)
   }
@@ -80,6 +80,16 @@ public struct ConfigurationSummary {
     return listener.bind.description + (remarks.isEmpty ? "" : " (\(remarks.joined(separator: ", ")))")
   }
 
+  /// How servers are chosen and checked, as far as it is not the default.
+  private static func remarks(_ upstream: UpstreamSettings) -> String {
+    var remarks: [String] = []
+    if upstream.balance != .roundRobin { remarks.append(upstream.balance.rawValue.replacing("_", with: " ")) }
+    if let health = upstream.health {
+      remarks.append("\(health.question) every \(Quantity.durationText(health.intervalMilliseconds))")
+    }
+    return remarks.isEmpty ? "" : " (\(remarks.joined(separator: ", ")))"
+  }
+
   private static func written(_ log: Configuration.AccessLog) -> String {
     switch log {
     case .standardOutput: "stdout"
@@ -116,6 +126,11 @@ extension Configuration.StoreSettings {
 extension Configuration.App {
   /// As proxy.yaml names them, sorted.
   var environmentNames: [String] { environments.map(\.rawValue).sorted() }
+}
+
+extension HealthCheck {
+  /// What is asked, for people.
+  var question: String { path.map { "checks \($0)" } ?? "checks the connection" }
 }
 
 extension UpstreamSettings.Server {

@@ -9,6 +9,7 @@ import Gate
 import Store
 import Synchronization
 import Telemetry
+import Upstream
 
 /// `attestgate serve`: runs the gate until SIGTERM.
 struct ServeCommand {
@@ -50,6 +51,7 @@ private final class Process {
   private let accessLog: LogWriter
   private let listeners: [ListeningSocket]
   private let workers: [Worker]
+  private let monitor: UpstreamMonitor?
   private let admin: (listener: AdminListener, socket: ListeningSocket)?
 
   /// Opens everything that can fail, in the order in which an operator would look.
@@ -62,17 +64,21 @@ private final class Process {
     listeners = try configuration.listeners.map { try Self.listen($0.bind) }
     let adminSocket = try configuration.admin.map { try Self.listen($0) }
     let site = Site(configuration)
+    let processMetrics = Self.processMetrics()
+    let (diagnostics, accessLog) = (diagnostics, accessLog)
+    let upstreams = site.upstreams.map { UpstreamServers($0, registry: processMetrics, diagnostics: diagnostics) }
+    monitor = UpstreamMonitor(upstreams)
     let services = WorkerServices(
-      resolver: NameResolver(), verifier: BackgroundThread(name: "verifier", queueMax: 64), accessLog: accessLog,
+      upstreams: upstreams, verifier: BackgroundThread(name: "verifier", queueMax: 64), accessLog: accessLog,
       diagnostics: diagnostics, limits: SharedLimits(site))
-    let storeMaker = StoreMaker(configuration.store, resolver: services.resolver)
+    let storeMaker = StoreMaker(configuration.store, resolver: NameResolver())
     workers = (0..<configuration.workerCount).map { number in
       Worker(number: number, site: site, services: services) { storeMaker.make(on: $0) }
     }
     let workers = workers
     admin = adminSocket.map { socket in
       let needsStore = site.routes.allSatisfy { $0.policy.mode == .enforce && !$0.policy.admitsOnStoreFailure }
-      return (AdminListener(workers: workers, process: Self.processMetrics(), needsStore: needsStore), socket)
+      return (AdminListener(workers: workers, process: processMetrics, needsStore: needsStore), socket)
     }
   }
 
@@ -95,12 +101,13 @@ private final class Process {
   }
 
   private func start() {
-    let (workers, listeners, admin, diagnostics) = (workers, listeners, admin, diagnostics)
+    let (workers, listeners, admin, diagnostics, monitor) = (workers, listeners, admin, diagnostics, monitor)
     let places = zip(configuration.listeners.map(\.bind), listeners).map { bind, socket in
       bind.unixPath == nil ? "http://\(BindAddress(host: bind.host, port: socket.address.port))" : bind.description
     }
     let deadline = Instant.now.advanced(byMilliseconds: Self.storeWaitMilliseconds)
     Task {
+      await monitor?.start()
       if let admin { await admin.listener.start(admin.socket) }
       for worker in workers { await worker.start(listeners) }
       // The first requests to a gate that says it is ready must not be refused for want of a connection to the store.

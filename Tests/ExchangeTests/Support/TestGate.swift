@@ -25,7 +25,8 @@ final class TestGate: Sendable {
     let listener = try ListeningSocket(SocketAddress(host: "127.0.0.1", port: 0)!)
     port = listener.address.port
     let services = WorkerServices(
-      resolver: NameResolver(), verifier: BackgroundThread(name: "verifier", queueMax: 8), accessLog: log, diagnostics: diagnostics,
+      upstreams: site.upstreams.map { UpstreamServers($0, registry: MetricRegistry(), diagnostics: diagnostics) },
+      verifier: BackgroundThread(name: "verifier", queueMax: 8), accessLog: log, diagnostics: diagnostics,
       limits: SharedLimits(site))
     worker = Worker(number: 0, site: site, services: services) { _ in MemoryStoreClient(MemoryStore()) }
     await worker.start([listener])

@@ -11,7 +11,13 @@ extension Meaning {
     }
     if let servers = written.servers { checkDistinct(servers) }
     var settings = UpstreamSettings(name: written.name.value, servers: written.servers?.value.map(\.value) ?? [])
+    fill(&settings.balance, written.balance)
     fill(&settings.host, written.host)
+    settings.health = health(written.health, host: settings.host)
+    fill(&settings.resolveIntervalMilliseconds, written.resolveInterval)
+    if let interval = written.resolveInterval, !settings.servers.isEmpty, settings.servers.allSatisfy({ $0.address != nil }) {
+      problems.add(interval, "is for servers that are named, and all of these are addresses; remove it")
+    }
     fill(&settings.connectTimeoutMilliseconds, written.connectTimeout)
     fill(&settings.responseTimeoutMilliseconds, written.responseTimeout)
     fill(&settings.idleTimeoutMilliseconds, written.idleTimeout)
@@ -21,6 +27,29 @@ extension Meaning {
     (settings.requestFieldsSet, settings.requestFieldsRemoved) = fields(written.requestFields)
     (settings.responseFieldsSet, settings.responseFieldsRemoved) = fields(written.responseFields)
     return settings
+  }
+
+  /// A check asks for the host that requests ask for, where that is always the same one.
+  private func health(_ written: WrittenHealth?, host: UpstreamSettings.HostForm) -> HealthCheck? {
+    guard let written else { return nil }
+    var check = HealthCheck(path: written.path?.value)
+    if case .literal(let host) = host { check.host = host }
+    if let host = written.host { check.host = host.value }
+    fill(&check.intervalMilliseconds, written.interval)
+    // Only the interval was made shorter: a check cannot last longer.
+    check.timeoutMilliseconds = written.timeout?.value ?? min(check.timeoutMilliseconds, check.intervalMilliseconds)
+    fill(&check.healthyCount, written.healthy)
+    fill(&check.unhealthyCount, written.unhealthy)
+    fill(&check.statuses, written.statuses)
+    if let timeout = written.timeout, timeout.value > check.intervalMilliseconds {
+      problems.add(timeout, "is longer than the interval from one check to the next; shorten it or raise interval")
+    }
+    if check.path == nil {
+      for unused in [written.host.map { ($0.place, $0.path) }, written.statuses.map { ($0.place, $0.path) }] {
+        if let unused { problems.add(unused.0, unused.1, "is for a check that asks for something, and there is no path; write one") }
+      }
+    }
+    return check
   }
 
   /// `max_concurrent` and `queue`, which are divided among the workers.

@@ -7,6 +7,9 @@ enum Quantity {
     }
   }
 
+  /// Milliseconds as proxy.yaml writes them.
+  static func durationText(_ milliseconds: Int) -> String { written(milliseconds, durationUnits) }
+
   /// `64KiB`, `1MiB`, `64KB`, `1MB`, in bytes, within bounds in bytes.
   static func size(_ bounds: ClosedRange<Int>) -> (String) throws(Wrong) -> Int {
     { (text: String) throws(Wrong) -> Int in

@@ -4,6 +4,9 @@ import Upstream
 struct WrittenUpstream {
   var name: Placed<String>
   var servers: Placed<[Placed<UpstreamSettings.Server>]>?
+  var balance: Placed<UpstreamSettings.Balance>?
+  var health: WrittenHealth?
+  var resolveInterval: Placed<Int>?
   var host: Placed<UpstreamSettings.HostForm>?
   var connectTimeout: Placed<Int>?
   var responseTimeout: Placed<Int>?
@@ -21,6 +24,9 @@ struct WrittenUpstream {
     name = entry.name
     servers = section.list("servers", Address.server)
     if !section.has("servers") { section.missing("servers", "write at least one, such as [\"http://127.0.0.1:9000\"]") }
+    balance = section.value("balance", oneOf(UpstreamSettings.Balance.allCases.map { ($0.rawValue, $0) }))
+    health = WrittenHealth(section)
+    resolveInterval = section.value("resolve_interval", Quantity.duration(1_000...86_400_000))
     host = section.value("host") { (text: String) throws(Wrong) -> UpstreamSettings.HostForm in
       switch text {
       case "pass": return .pass
@@ -42,6 +48,35 @@ struct WrittenUpstream {
     pool?.finish()
     requestFields = WrittenFields(section.section("request_headers"))
     responseFields = WrittenFields(section.section("response_headers"))
+    section.finish()
+  }
+}
+
+/// `health:`, a path or a section.
+struct WrittenHealth {
+  var path: Placed<String>?
+  var host: Placed<String>?
+  var interval: Placed<Int>?
+  var timeout: Placed<Int>?
+  var healthy: Placed<Int>?
+  var unhealthy: Placed<Int>?
+  var statuses: Placed<ClosedRange<Int>>?
+
+  /// Nil when the upstream has none.
+  init?(_ upstream: Section) {
+    let written = upstream.wordOrSection("health", HealthText.path)
+    path = written.word
+    guard let section = written.section else {
+      if path == nil { return nil }
+      return
+    }
+    path = section.value("path", HealthText.path)
+    host = section.value("host", Address.authority)
+    interval = section.value("interval", Quantity.duration(100...3_600_000))
+    timeout = section.value("timeout", Quantity.duration(10...300_000))
+    healthy = section.value("healthy", Quantity.number(1...100))
+    unhealthy = section.value("unhealthy", Quantity.number(1...100))
+    statuses = section.value("status", HealthText.statuses)
     section.finish()
   }
 }

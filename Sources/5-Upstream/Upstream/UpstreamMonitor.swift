@@ -1,0 +1,91 @@
+public import EventLoop
+import Telemetry
+
+/// Watches the servers of all upstreams for all workers: looks names up anew, and makes the health checks. It has a loop of its own, so
+/// that neither holds up a request, and a server is asked once whatever the number of workers.
+public actor UpstreamMonitor {
+  /// After a look-up that found nothing where nothing is known, and after an address did not serve.
+  static let retryMilliseconds = 1_000
+
+  /// The loop, which is the actor's executor.
+  public nonisolated let loop: EventLoop
+  /// The loop, as the language asks for it.
+  public nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
+
+  private let upstreams: [UpstreamServers]
+  private let resolver: NameResolver
+
+  /// Starts watching; nil when there is nothing to watch: no name, and no health check. `resolver` should be its own: a look-up that
+  /// hangs holds up those behind it.
+  public init?(_ upstreams: [UpstreamServers], resolver: @autoclosure () -> NameResolver = NameResolver()) {
+    guard upstreams.contains(where: { $0.settings.health != nil || !$0.names.isEmpty }) else { return nil }
+    loop = EventLoop()
+    self.upstreams = upstreams
+    self.resolver = resolver()
+    loop.start(name: "upstreams")
+  }
+
+  /// Looks the names up for the first time, and makes the first checks.
+  public func start() {
+    for upstream in upstreams {
+      for name in upstream.names { Task(executorPreference: loop) { await self.follow(name, of: upstream) } }
+      for server in upstream.all { check(server, of: upstream) }
+    }
+  }
+
+  // MARK: Names
+
+  private func follow(_ name: ServerName, of upstream: UpstreamServers) async {
+    var isFailing = false
+    while true {
+      let found = await resolver.resolve(host: name.server.host, port: name.server.port)
+      let (joined, left) = upstream.take(found, of: name)
+      for server in joined { check(server, of: upstream) }
+      if found.isEmpty {
+        upstream.metrics.countLookUpFailure()
+        if !isFailing { upstream.metrics.tell(.warning, "no address was found for \(name.server.name); those known before are used") }
+      } else if isFailing || !joined.isEmpty || !left.isEmpty {
+        upstream.metrics.tell(.notice, "\(name.server.name) has the addresses \(found.map(\.host).joined(separator: ", "))")
+      }
+      isFailing = found.isEmpty
+      let knowsNone = !upstream.all.contains { $0.origin === name }
+      await pause(name, milliseconds: knowsNone ? Self.retryMilliseconds : upstream.settings.resolveIntervalMilliseconds)
+    }
+  }
+
+  /// Waits for the next look-up: no longer than about a second once an address did not serve.
+  private func pause(_ name: ServerName, milliseconds: Int) async {
+    let end = loop.now.advanced(byMilliseconds: milliseconds)
+    repeat {
+      await loop.sleep(until: min(end, loop.now.advanced(byMilliseconds: Self.retryMilliseconds)))
+    } while loop.now < end && !name.takeDoubt()
+  }
+
+  // MARK: Health
+
+  private func check(_ server: ServerState, of upstream: UpstreamServers) {
+    guard let check = upstream.settings.health else { return }
+    Task(executorPreference: loop) { await self.check(server, of: upstream, by: check) }
+  }
+
+  private func check(_ server: ServerState, of upstream: UpstreamServers, by check: HealthCheck) async {
+    let probe = HealthProbe(check: check, address: server.address, host: check.host ?? server.hostField)
+    while !server.isRetired {
+      let next = loop.now.advanced(byMilliseconds: check.intervalMilliseconds)
+      await probe.run(on: loop) { note($0, of: server, upstream, check) }
+      await loop.sleep(until: next)
+    }
+  }
+
+  private func note(_ result: HealthProbe.Result, of server: ServerState, _ upstream: UpstreamServers, _ check: HealthCheck) {
+    switch result {
+    case .passed:
+      upstream.metrics.countCheck(passed: true)
+      server.noteCheck(failure: nil, of: check)
+    case .failed(let reason):
+      upstream.metrics.countCheck(passed: false)
+      server.noteCheck(failure: reason, of: check)
+    case .unknown: break
+    }
+  }
+}
