@@ -10,6 +10,7 @@ import Testing
     let listener = configuration.listeners[0]
     #expect(listener.connectionsMax == 20_000 && listener.connectionsPerAddressMax == 1_000)
     #expect(listener.requestsPerConnectionMax == 100_000 && listener.bodyBytesPerSecondMin == 1_024)
+    #expect(listener.writeBytesPerSecondMin == 1_024)
     #expect(configuration.endpoints.addressRate == Rate(50, per: .second, burst: 200))
     #expect(configuration.endpoints.enrolmentRate == Rate(50, per: .second))
     #expect(configuration.routes[0].addressRate == nil && configuration.routes[0].policy.keyRate == nil)
@@ -17,10 +18,18 @@ import Testing
     #expect(upstream.requestsMax == nil && upstream.queueMax == 0 && upstream.queueTimeoutMilliseconds == 2_000)
   }
 
+  @Test func memoryIsWhatTheSystemAllowsUnlessSaidOtherwise() throws {
+    #expect(try load(sound()).memory == .automatic && load(sound("memory_limit: auto")).memory == .automatic)
+    #expect(try load(sound("memory_limit: off")).memory == .none)
+    #expect(try load(sound("memory_limit: 512MiB")).memory == .bytes(512 << 20))
+    #expect(try load(sound("memory_limit: 2GiB")).memory == .bytes(2 << 30))
+  }
+
   @Test func everyLimitIsTaken() throws {
     let configuration = try load(
       sound(
-        "listeners: [{limits: {connections: 7, connections_per_address: 3, requests_per_connection: 9}, body_min_rate: 2KiB/s}]",
+        "listeners: [{limits: {connections: 7, connections_per_address: 3, requests_per_connection: 9}, body_min_rate: 2KiB/s, "
+          + "write_min_rate: 4KiB/s}]",
         "endpoints: {rate: {address: 5/m, enrolment: 100/h burst 7}}",
         "upstreams: {orders: {servers: [\"http://h\"], max_concurrent: 10, queue: {length: 20, timeout: 500ms}}}",
         "routes: [{path: /a, upstream: orders, gate: off, rate: {address: 50/s burst 200}}, "
@@ -29,6 +38,7 @@ import Testing
     let listener = configuration.listeners[0]
     #expect(listener.connectionsMax == 7 && listener.connectionsPerAddressMax == 3)
     #expect(listener.requestsPerConnectionMax == 9 && listener.bodyBytesPerSecondMin == 2_048)
+    #expect(listener.writeBytesPerSecondMin == 4_096)
     #expect(configuration.endpoints.addressRate == Rate(5, per: .minute, burst: 5))
     #expect(configuration.endpoints.enrolmentRate == Rate(100, per: .hour, burst: 7))
     let upstream = configuration.upstreams[0]
@@ -40,8 +50,9 @@ import Testing
   }
 
   @Test func limitsThatMayBeOffCanBeSwitchedOff() throws {
-    let all = try load(sound("endpoints: {rate: off}", "listeners: [{body_min_rate: off}]"))
+    let all = try load(sound("endpoints: {rate: off}", "listeners: [{body_min_rate: off, write_min_rate: off}]"))
     #expect(all.endpoints.addressRate == nil && all.endpoints.enrolmentRate == nil && all.listeners[0].bodyBytesPerSecondMin == 0)
+    #expect(all.listeners[0].writeBytesPerSecondMin == 0)
     let one = try load(sound("endpoints: {rate: {address: off}}"))
     #expect(one.endpoints.addressRate == nil && one.endpoints.enrolmentRate == Rate(50, per: .second))
     let queue = try load(sound("upstreams: {orders: {servers: [\"http://h\"], max_concurrent: 3, queue: 5}}"))
@@ -51,6 +62,11 @@ import Testing
   @Test(arguments: [
     (
       "listeners: [{limits: {connections: 0}}]", "5:36: listeners[0].limits.connections: must be a number from 1 to 1000000, and is \"0\""
+    ),
+    ("memory_limit: much", "5:15: memory_limit: must be auto, off or a size such as 512MiB or 2GiB, and is \"much\""),
+    ("memory_limit: 1MiB", "5:15: memory_limit: must be from 64MiB to 1024GiB, and is \"1MiB\""),
+    (
+      "listeners: [{write_min_rate: 1}]", "5:30: listeners[0].write_min_rate: must be off or a size a second such as 1KiB/s, and is \"1\""
     ),
     (
       "listeners: [{body_min_rate: 1KiB}]",

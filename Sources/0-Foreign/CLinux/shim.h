@@ -6,6 +6,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -51,6 +52,11 @@ static inline int clinux_socket_error(int fd) {
 }
 static inline int clinux_set_option(int fd, int level, int name, int value) {
   return setsockopt(fd, level, name, &value, sizeof value);
+}
+/* Bytes that were written and that the other side has not confirmed; 0 where the kernel does not tell (SIOCOUTQ). */
+static inline int clinux_unconfirmed(int fd) {
+  int count = 0;
+  return ioctl(fd, TIOCOUTQ, &count) == 0 ? count : 0;
 }
 /* SO_LINGER with zero seconds: close sends a reset. */
 static inline int clinux_reset_on_close(int fd) {
@@ -101,6 +107,9 @@ static inline int clinux_open_unnamed(const char *folder) {
   if (fd >= 0) unlink(path);
   return fd;
 }
+/* Bytes that the allocator has and nobody uses. */
+static inline ptrdiff_t clinux_free_heap_bytes(void) { return (ptrdiff_t)mallinfo2().fordblks; }
+static inline void clinux_give_back_free_memory(void) { malloc_trim(0); }
 static inline int clinux_ignore(int signal_number) { return signal(signal_number, SIG_IGN) == SIG_ERR ? -1 : 0; }
 extern int pthread_setname_np(pthread_t, const char *);
 static inline int clinux_name_thread(pthread_t thread, const char *name) { return pthread_setname_np(thread, name); }

@@ -67,6 +67,9 @@ public final class Socket: WaitSource {
   /// Whether something unread, or the end, is waiting, as far as the loop has heard.
   public var hasSomethingToRead: Bool { isReadable }
 
+  /// Bytes that the kernel has taken and the peer's has not confirmed yet; of a Unix socket, those that the peer has not read.
+  public var unconfirmedByteCount: Int { descriptor >= 0 ? Int(clinux_unconfirmed(descriptor)) : 0 }
+
   /// Connects, without blocking the loop.
   public static func connect(
     to address: SocketAddress, on loop: EventLoop, until deadline: Instant

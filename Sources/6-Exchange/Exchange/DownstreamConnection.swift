@@ -44,10 +44,10 @@ final class DownstreamConnection {
   var idleSince: Instant?
   /// Requests served so far.
   private var requestCount = 0
-  /// Whether it ended because the client took nothing for `write_timeout`.
-  private(set) var hasStalled = false
   /// Bytes that the kernel took, in all.
-  private(set) var bytesWritten = 0
+  var bytesWritten = 0
+  /// What the client takes its answer at.
+  var pace = WritePace()
   /// Who connected: the socket's peer, or for whom its PROXY header speaks.
   private(set) var peer: Client
   /// Who sent the request being served: the peer, or whom a trusted peer names.
@@ -101,6 +101,7 @@ final class DownstreamConnection {
           body = BodyDecoder(head.framing, limits: listener.headLimits)
           bodyBytesTaken = 0
           if !head.framing.isEmpty { bodyWaitNanoseconds = 0 }
+          pace = WritePace(bytesBefore: bytesWritten)
           requestCount += 1
           return .request
         case .refused(let refusal): return .refused(refusal)
@@ -145,44 +146,6 @@ final class DownstreamConnection {
     output.releaseStorageIfEmpty()
     head.releaseStorage()
     outgoing.releaseStorage()
-  }
-
-  /// Counts what was written past ``flush(until:)``.
-  func note(bytesWritten count: Int) { bytesWritten += count }
-
-  /// Writes everything that waits; false when the client is gone, takes nothing for too long, or `limit` passes first.
-  func flush(until limit: Instant = .never) async -> Bool {
-    while true {
-      let before = output.count
-      let outcome = socket.write(from: &output)
-      bytesWritten += before - output.count
-      if outcome == .complete { return true }
-      guard await waitToWrite(after: outcome, until: limit) else { return false }
-    }
-  }
-
-  /// Writes everything that waits, and behind it all that has come from an upstream, without copying that.
-  func flush(then upstream: UpstreamConnection, until limit: Instant = .never) async -> Bool {
-    while true {
-      let before = output.count + upstream.input.count
-      let outcome = socket.write(from: &output, then: &upstream.input)
-      bytesWritten += before - output.count - upstream.input.count
-      if outcome == .complete { return true }
-      guard await waitToWrite(after: outcome, until: limit) else { return false }
-    }
-  }
-
-  private func waitToWrite(after outcome: WriteOutcome, until limit: Instant) async -> Bool {
-    if case .failed = outcome { return false }
-    let patience = loop.now.advanced(byMilliseconds: listener.settings.writeTimeoutMilliseconds)
-    if await loop.wait(for: .writable(socket), until: min(patience, limit)) { return true }
-    if patience <= limit {
-      metrics.count(.write)
-      hasStalled = true
-      // What the kernel holds for a client that does not take it would else stay there for minutes more.
-      socket.resetOnClose()
-    }
-    return false
   }
 
   /// Closes so that the client can read its last answer although it may still be sending.

@@ -50,7 +50,11 @@ extension Exchange {
     case .ended: return form.closes ? .linger : .keepAlive
     case .clientGone:
       record.status = ExchangeRecord.clientClosed
-      if connection.hasStalled { record.detail = "the client took nothing of the answer for write_timeout" }
+      switch connection.pace.ranOut {
+      case .write: record.detail = "the client took nothing of the answer for write_timeout"
+      case .writeRate: record.detail = "the client took the answer more slowly than write_min_rate"
+      default: break
+      }
       return .close
     case .brokenOff(let failure):
       // The client must see that the answer was cut short: no last chunk, no end of a length; a reset where only the close would tell.

@@ -96,6 +96,9 @@ final class Exchange {
   // MARK: Locating
 
   private func serve() async -> Afterwards {
+    if worker.limits.memory.pressure == .critical {
+      return await refuse(.overloaded, "the gate is short of memory", closes: true)
+    }
     if connection.believesForwarding, let refusal = believeForwarding() { return await refuseHead(refusal) }
     if head.targetForm == .asterisk { return await answerServerOptions() }
     let path: RequestPath
@@ -145,7 +148,8 @@ final class Exchange {
   /// Steps 6 and 7 of wire.md: only a request whose signature holds makes the gate hold a body.
   private func readBody(_ route: ServedRoute, _ path: RequestPath, _ examined: consuming ExaminedRequest) async -> Afterwards {
     let policy = route.settings.policy
-    let spool = BodySpool(bytesMax: policy.bodyBytesMax, memoryBytesMax: policy.bodyMemoryBytes, folder: worker.site.temporaryFolder)
+    let memoryBytesMax = worker.limits.memory.pressure == .none ? policy.bodyMemoryBytes : min(policy.bodyMemoryBytes, Socket.readBytes)
+    let spool = BodySpool(bytesMax: policy.bodyBytesMax, memoryBytesMax: memoryBytesMax, folder: worker.site.temporaryFolder)
     let evidence: BodyEvidence
     switch await read(into: spool, until: deadline(of: route)) {
     case .ended where spool.byteCount <= policy.bodyBytesMax && !spool.hasFailed:

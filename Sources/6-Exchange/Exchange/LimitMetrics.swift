@@ -11,6 +11,8 @@ final class LimitMetrics {
     case descriptors
     /// The kernel has no descriptors or no memory.
     case kernel
+    /// The process takes nearly as much memory as it may.
+    case memory
   }
 
   /// Which time ran out.
@@ -25,6 +27,8 @@ final class LimitMetrics {
     case idle
     /// `write_timeout`.
     case write
+    /// `write_min_rate`.
+    case writeRate = "write_rate"
     /// The route's `timeout`.
     case request
   }

@@ -75,6 +75,8 @@ public struct ListenerSettings: Sendable {
   public var idleTimeoutMilliseconds = 75_000
   /// While the client takes no byte of an answer.
   public var writeTimeoutMilliseconds = 30_000
+  /// An answer must be taken at this rate on the whole, after ``writeTimeoutMilliseconds`` of waiting for the client; 0 asks for none.
+  public var writeBytesPerSecondMin = 1 << 10
 
   /// The defaults of config.md.
   public init(bind: BindAddress) { self.bind = bind }

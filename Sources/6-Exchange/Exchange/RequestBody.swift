@@ -74,13 +74,9 @@ extension DownstreamConnection {
   var bodyDeadline: Instant { min(loop.now.advanced(byMilliseconds: listener.settings.bodyTimeoutMilliseconds), bodyRateDeadline) }
 
   private var bodyRateDeadline: Instant {
-    let rate = listener.settings.bodyBytesPerSecondMin
-    guard rate > 0 else { return .never }
-    let (product, overflow) = UInt64(bodyBytesTaken).multipliedReportingOverflow(by: 1_000_000_000)
-    let earned = overflow ? UInt64(bodyBytesTaken) / UInt64(rate) * 1_000_000_000 : product / UInt64(rate)
-    let (allowed, isEndless) = earned.addingReportingOverflow(UInt64(ListenerSettings.bodyGraceMilliseconds) * 1_000_000)
-    guard !isEndless else { return .never }
-    return loop.now.advanced(byNanoseconds: allowed > bodyWaitNanoseconds ? allowed - bodyWaitNanoseconds : 0)
+    let settings = listener.settings
+    let rate = MinimumRate(bytesPerSecond: settings.bodyBytesPerSecondMin, graceMilliseconds: ListenerSettings.bodyGraceMilliseconds)
+    return rate.patience(after: bodyBytesTaken, waited: bodyWaitNanoseconds).map { loop.now.advanced(byNanoseconds: $0) } ?? .never
   }
 
   /// To be called after each wait for more of the body.

@@ -1,4 +1,4 @@
-import EventLoop
+public import EventLoop
 import Synchronization
 
 /// What the workers of a process count together, because a limit divided among them would be another limit for a client that has only
@@ -24,8 +24,14 @@ public final class SharedLimits: Sendable {
     }
   }
 
+  /// How short of memory the process is.
+  let memory: MemoryWatch
+
   /// Limits of a site's listeners.
-  public init(_ site: Site) { connections = site.listeners.map(ConnectionLimit.init) }
+  public init(_ site: Site, memory: MemoryWatch = MemoryWatch()) {
+    connections = site.listeners.map(ConnectionLimit.init)
+    self.memory = memory
+  }
 
   /// Takes one from the bucket of a client's network; else says how many nanoseconds to wait.
   func take(_ rate: Rate?, of network: ClientNetwork?, _ limit: AddressLimit, now: Instant) -> UInt64? {

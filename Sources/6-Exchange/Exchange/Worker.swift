@@ -92,6 +92,7 @@ public actor Worker {
   ) -> LimitMetrics.AcceptPause? {
     for _ in 0..<Self.acceptsPerTurnMax where acceptor.isOpen {
       if acceptor.isShortOfDescriptors { return .descriptors }
+      if isShortOfMemory(context) { return .memory }
       guard let slot = limit.reserve() else { return .connections }
       switch acceptor.accept() {
       case .connection(let socket): serve(socket, slot, listener, context)
@@ -113,9 +114,14 @@ public actor Worker {
     repeat {
       _ = await loop.wait(for: .signal(connectionEnded[index]), until: loop.now.advanced(byMilliseconds: Self.acceptPauseMilliseconds))
       acceptor.checkDescriptors()
-    } while !context.isDraining && (acceptor.isShortOfDescriptors || context.limits.connections[index].isReached)
+    } while !context.isDraining
+      && (acceptor.isShortOfDescriptors || isShortOfMemory(context) || context.limits.connections[index].isReached)
     if !context.isDraining { acceptor.resume() }
   }
+
+  /// Whether there is too little memory for another connection. Whoever comes alone is served all the same: a gate that is given less
+  /// memory than it takes at rest must not stand still for ever.
+  private func isShortOfMemory(_ context: WorkerContext) -> Bool { context.limits.memory.pressure != .none && !connections.isEmpty }
 
   private func serve(_ socket: Socket, _ slot: consuming ConnectionSlot, _ listener: ServedListener, _ context: WorkerContext) {
     // A trusted proxy has the connections of many clients.

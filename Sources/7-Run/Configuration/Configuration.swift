@@ -16,6 +16,16 @@ public struct Configuration: Sendable {
     case file(String)
   }
 
+  /// How much memory the process may take (`memory_limit`).
+  public enum MemoryBound: Sendable, Equatable {
+    /// What the system allows.
+    case automatic
+    /// It is not looked at.
+    case none
+    /// So many bytes.
+    case bytes(Int)
+  }
+
   /// Where keys and counters are kept.
   public enum StoreSettings: Sendable, Equatable {
     /// In Redis.
@@ -46,6 +56,8 @@ public struct Configuration: Sendable {
   public var drainDelayMilliseconds: Int
   /// For requests in flight after that.
   public var drainTimeoutMilliseconds: Int
+  /// How much memory the process may take.
+  public var memory: MemoryBound
   /// Where the access log goes.
   public var accessLog: AccessLog
   /// Where keys and counters are kept.

@@ -68,9 +68,11 @@ private final class Process {
     let (diagnostics, accessLog) = (diagnostics, accessLog)
     let upstreams = site.upstreams.map { UpstreamServers($0, registry: processMetrics, diagnostics: diagnostics) }
     monitor = UpstreamMonitor(upstreams)
+    let memory = MemoryWatch()
+    MemoryReport(processMetrics, diagnostics).watch(memory, configuration.memory)
     let services = WorkerServices(
       upstreams: upstreams, verifier: BackgroundThread(name: "verifier", queueMax: 64), accessLog: accessLog,
-      diagnostics: diagnostics, limits: SharedLimits(site))
+      diagnostics: diagnostics, limits: SharedLimits(site, memory: memory))
     let storeMaker = StoreMaker(configuration.store, resolver: NameResolver())
     workers = (0..<configuration.workerCount).map { number in
       Worker(number: number, site: site, services: services) { storeMaker.make(on: $0) }

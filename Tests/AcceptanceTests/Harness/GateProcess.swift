@@ -22,9 +22,10 @@ final class GateProcess: Sendable {
   /// Writes the configuration, starts the gate and waits until it is ready.
   ///
   /// `configuration` is proxy.yaml without `listeners`, `admin` and `workers`; `listener` are further lines of the one listener.
-  /// `descriptorMax` is how many files the system lets it open.
+  /// `descriptorMax` is how many files the system lets it open, `addressSpaceMax` how many KiB of address space it has.
   init(
-    _ configuration: String, listener: [String] = [], workers: Int = 1, waitUntilReady: Bool = true, descriptorMax: Int? = nil
+    _ configuration: String, listener: [String] = [], workers: Int = 1, waitUntilReady: Bool = true, descriptorMax: Int? = nil,
+    addressSpaceMax: Int? = nil
   ) throws {
     folder = try TemporaryFolder()
     port = try FreePort.next()
@@ -33,7 +34,8 @@ final class GateProcess: Sendable {
       ["workers: \(workers)", "access_log: \(folder.file("access.log"))", "admin: {bind: \"127.0.0.1:\(adminPort)\"}", "listeners:"]
       + ["  - bind: \"127.0.0.1:\(port)\""] + listener.map { "    \($0)" }
     try folder.write(lines.joined(separator: "\n") + "\n" + configuration, to: "proxy.yaml")
-    let limit = descriptorMax.map { ["sh", "-c", "ulimit -n \($0) && exec \"$0\" \"$@\""] } ?? []
+    let limits = (descriptorMax.map { ["ulimit -n \($0)"] } ?? []) + (addressSpaceMax.map { ["ulimit -v \($0)"] } ?? [])
+    let limit = limits.isEmpty ? [] : ["sh", "-c", (limits + ["exec \"$0\" \"$@\""]).joined(separator: " && ")]
     process = try ChildProcess(
       limit + [Self.binary, "serve", "--config", folder.file("proxy.yaml")], output: folder.file("output"), errors: folder.file("errors"))
     if waitUntilReady { try self.waitUntilReady() }

@@ -131,6 +131,64 @@ import Testing
     }
   }
 
+  @Test func aClientThatTakesItsAnswerTooSlowlyIsCutOffThoughItIsNeverStill() throws {
+    try withProxy(
+      script: { exchange in
+        try exchange.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+        while true { try exchange.sendChunk(String(repeating: "data ", count: 1_000)) }
+      }, listener: ["write_timeout: 2s", "write_min_rate: 1MiB/s"]
+    ) { gate, upstream in
+      let client = try gate.connect(receiveBufferBytes: 4_096)
+      try client.send(Self.request)
+      #expect(throws: ConnectionReset.self) {
+        for _ in 0..<1_000 {
+          guard try !client.readSome(atMost: 1_000).isEmpty else { return }
+          usleep(20_000)
+        }
+      }
+      let line = try gate.accessLog(count: 1)[0]
+      #expect(line["status"] == "499" && line["detail"]?.contains("write_min_rate") == true)
+      #expect(try timeouts(gate, "write_rate") == 1 && timeouts(gate, "write") == 0)
+      #expect(eventually { upstream.openConnectionCount == 0 })
+    }
+  }
+
+  @Test func aClientThatIsSlowButNotTooSlowIsServedHoweverRarelyTheKernelAsksForMore() throws {
+    let size = 1_000_000
+    try withProxy(
+      script: { try $0.answer(String(repeating: "x", count: size)) }, listener: ["write_timeout: 2s", "write_min_rate: 1KiB/s"]
+    ) { gate, _ in
+      let client = try gate.connect(receiveBufferBytes: 4_096)
+      try client.send(Self.request)
+      // The kernel asks for more once some 64 KiB are gone, which takes longer than `write_timeout` here.
+      var taken = 0
+      for _ in 0..<100 {
+        taken += try client.readSome(atMost: 800).count
+        usleep(50_000)
+      }
+      while taken < size, case let more = try client.readSome().count, more > 0 { taken += more }
+      #expect(taken > size)
+      #expect(try timeouts(gate, "write_rate") == 0 && timeouts(gate, "write") == 0)
+    }
+  }
+
+  @Test func anUpstreamThatSendsLittleIsNotTheClientsFault() throws {
+    try withProxy(
+      script: { exchange in
+        try exchange.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+        for number in 0..<6 {
+          try exchange.sendChunk("data: \(number)\n\n")
+          usleep(200_000)
+        }
+        try exchange.sendChunk("")
+      }, listener: ["write_timeout: 300ms", "write_min_rate: 1MiB/s"]
+    ) { gate, _ in
+      let client = try gate.connect()
+      #expect(try client.exchange(Self.request).text.hasSuffix("data: 5\n\n"))
+      #expect(try timeouts(gate, "write_rate") == 0 && timeouts(gate, "write") == 0)
+    }
+  }
+
   @Test func theRoutesTimeHoldsForTheWholeRequest() throws {
     let route = "- {path: \"/**\", upstream: api, gate: off, timeout: 300ms}"
     try withProxy(

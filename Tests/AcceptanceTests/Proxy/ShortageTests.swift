@@ -38,4 +38,76 @@ import Testing
     #expect(try exchange(port: gate.port, Self.request).status == 200)
     #expect(gate.stop() == .exited(0), "\(gate.log)")
   }
+
+  // MARK: Memory
+
+  private func withShortMemory(
+    _ limit: String, addressSpaceMax: Int? = nil, _ body: (GateProcess) throws -> Void
+  ) throws {
+    let upstream = try ScriptedUpstream()
+    defer { upstream.stop() }
+    let configuration = """
+      \(limit)
+      store: {memory: {}}
+      apps: [{team_id: ABCDE12345, bundle_id: com.example.shop}]
+      upstreams: {api: {servers: ["http://127.0.0.1:\(upstream.port)"]}}
+      routes: [{path: "/**", upstream: api, gate: off}]
+
+      """
+    let gate = try GateProcess(
+      configuration, listener: ["limits: {head_bytes: 1MiB}", "head_timeout: 60s"], workers: 2, addressSpaceMax: addressSpaceMax)
+    defer { gate.process.kill() }
+    try body(gate)
+    #expect(gate.stop() == .exited(0), "\(gate.log)")
+    #expect(!gate.log.contains("Fatal error"), "\(gate.log)")
+  }
+
+  /// Heads that do not end, one after the other, until the gate feels so much pressure; false when that never comes.
+  private func fill(_ gate: GateProcess, _ clients: [RawConnection], until pressure: Double) throws -> Bool {
+    let part = [UInt8](repeating: UInt8(ascii: "x"), count: 1_000_000)
+    for client in clients {
+      try client.send("GET / HTTP/1.1\r\nHost: a\r\nX-Fill: ")
+      try client.send(part)
+      usleep(30_000)
+      if try gate.metric("attestgate_memory_pressure") ?? 0 >= pressure { return true }
+    }
+    return eventually { (try? gate.metric("attestgate_memory_pressure")) ?? 0 >= pressure }
+  }
+
+  @Test func aGateWithLittleMemoryStopsAcceptingAndServesOn() throws {
+    try withShortMemory("memory_limit: 96MiB") { gate in
+      let fat = try (0..<120).map { _ in try gate.connect() }
+      let honest = try (0..<4).map { _ in try gate.connect() }
+      for client in honest { #expect(try client.exchange(Self.request).status == 200) }
+      #expect(try gate.metric("attestgate_memory_pressure") == 0 && gate.metric("attestgate_memory_limit_bytes") == 100_663_296)
+      #expect(try fill(gate, fat, until: 1), "\(gate.log)")
+      // Whoever comes now waits, and whoever is there is served.
+      let late = try gate.connect()
+      try late.send(Self.request)
+      #expect(eventually { (try? gate.metric("attestgate_accept_pauses_total", ["reason": "memory"])) ?? 0 >= 1 })
+      #expect(!late.isReadable(withinMilliseconds: 300))
+      for client in honest { #expect(try client.exchange(Self.request).status == 200) }
+      #expect(gate.log.contains("no connections are accepted"))
+      // When memory is free again so are the doors.
+      for client in fat { client.close() }
+      #expect(try late.readAnswer().status == 200)
+      #expect(eventually { (try? gate.metric("attestgate_memory_pressure")) == 0 }, "\(gate.log)")
+      #expect(gate.log.contains("connections are accepted again"))
+      #expect(try exchange(port: gate.port, Self.request).status == 200)
+    }
+  }
+
+  @Test func aGateWithNearlyNoMemoryRefusesWhatItIsAsked() throws {
+    try withShortMemory("memory_limit: 96MiB") { gate in
+      let fat = try (0..<120).map { _ in try gate.connect() }
+      let honest = try gate.connect()
+      #expect(try honest.exchange(Self.request).status == 200)
+      #expect(try fill(gate, fat, until: 2), "\(gate.log)")
+      let refused = try honest.exchange(Self.request)
+      #expect(try problem(in: refused).code == "overloaded" && refused.status == 503 && refused.value("Retry-After") != nil)
+      #expect(try honest.endsNow())
+      for client in fat { client.close() }
+      #expect(eventually { (try? exchange(port: gate.port, Self.request).status) == 200 }, "\(gate.log)")
+    }
+  }
 }

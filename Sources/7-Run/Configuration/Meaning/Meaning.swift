@@ -28,7 +28,7 @@ struct Meaning {
       listeners: listeners, admin: admin,
       drainDelayMilliseconds: written.drainDelay?.value ?? 0,
       drainTimeoutMilliseconds: written.drainTimeout?.value ?? 30_000,
-      accessLog: accessLog, store: store, apps: apps.named, assertionChallengeSeconds: assertTTL,
+      memory: written.memoryLimit?.value ?? .automatic, accessLog: accessLog, store: store, apps: apps.named, assertionChallengeSeconds: assertTTL,
       attestationChallengeSeconds: attestTTL, endpoints: endpoints, upstreams: upstreams, routes: routes, warnings: [])
     configuration.warnings = Warnings(file: file, written: written, configuration: configuration, environment: environment).found
     return configuration
@@ -67,6 +67,7 @@ struct Meaning {
     fill(&settings.bodyTimeoutMilliseconds, written.bodyTimeout)
     fill(&settings.idleTimeoutMilliseconds, written.idleTimeout)
     fill(&settings.writeTimeoutMilliseconds, written.writeTimeout)
+    fill(&settings.writeBytesPerSecondMin, written.writeMinRate)
     if settings.requestLineBytesMax > settings.headBytesMax {
       if let line = written.requestLineBytes {
         problems.add(line, "is more than head_bytes, which counts the request line too; raise head_bytes")

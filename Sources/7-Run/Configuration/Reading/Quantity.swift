@@ -10,7 +10,7 @@ enum Quantity {
   /// Milliseconds as proxy.yaml writes them.
   static func durationText(_ milliseconds: Int) -> String { written(milliseconds, durationUnits) }
 
-  /// `64KiB`, `1MiB`, `64KB`, `1MB`, in bytes, within bounds in bytes.
+  /// `64KiB`, `1MiB`, `64KB`, `1MB`, also `GiB` and `GB`, in bytes, within bounds in bytes.
   static func size(_ bounds: ClosedRange<Int>) -> (String) throws(Wrong) -> Int {
     { (text: String) throws(Wrong) -> Int in
       try bounded(text, sizeUnits, bounds, "a size such as 64KiB, 1MiB, 64KB or 1MB")
@@ -37,7 +37,7 @@ enum Quantity {
   }
 
   private static let durationUnits = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000)]
-  private static let sizeUnits = [("KiB", 1 << 10), ("MiB", 1 << 20), ("KB", 1_000), ("MB", 1_000_000)]
+  private static let sizeUnits = [("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("KB", 1_000), ("MB", 1_000_000), ("GB", 1_000_000_000)]
 
   private static func bounded(
     _ text: String, _ units: [(name: String, factor: Int)], _ bounds: ClosedRange<Int>, _ form: String

@@ -9,6 +9,7 @@ struct WrittenConfiguration {
   var admin: WrittenAdmin?
   var drainDelay: Placed<Int>?
   var drainTimeout: Placed<Int>?
+  var memoryLimit: Placed<Configuration.MemoryBound>?
   var accessLog: Placed<Configuration.AccessLog>?
   var store: WrittenStore?
   var apps: [WrittenApp]
@@ -32,6 +33,7 @@ struct WrittenConfiguration {
     admin = section.section("admin").map(WrittenAdmin.init)
     drainDelay = section.value("drain_delay", Quantity.duration(0...600_000))
     drainTimeout = section.value("drain_timeout", Quantity.duration(0...3_600_000))
+    memoryLimit = section.value("memory_limit", Self.memoryLimit)
     accessLog = section.value("access_log", Self.accessLog)
     store = section.section("store").map(WrittenStore.init)
     if !section.has("store") { section.missing("store", "write redis: {url: \"redis://127.0.0.1:6379/0\"} under it, or memory: {}") }
@@ -47,6 +49,16 @@ struct WrittenConfiguration {
     routes = section.sections("routes")?.map(WrittenRoute.init) ?? []
     if !section.has("routes") { section.missing("routes", "without one every request is answered 404") }
     section.finish()
+  }
+
+  private static func memoryLimit(_ text: String) throws(Wrong) -> Configuration.MemoryBound {
+    switch text {
+    case "auto": return .automatic
+    case "off": return .none
+    default:
+      guard text.first?.isNumber == true else { throw Wrong("must be auto, off or a size such as 512MiB or 2GiB, and is \"\(text)\"") }
+      return .bytes(try Quantity.size(64 << 20...1 << 40)(text))
+    }
   }
 
   private static func accessLog(_ text: String) throws(Wrong) -> Configuration.AccessLog {

@@ -21,6 +21,7 @@ struct WrittenListener {
   var bodyTimeout: Placed<Int>?
   var idleTimeout: Placed<Int>?
   var writeTimeout: Placed<Int>?
+  var writeMinRate: Placed<Int>?
 
   init(_ section: Section) {
     place = section.place
@@ -35,6 +36,7 @@ struct WrittenListener {
     bodyMinRate = section.value("body_min_rate", RateText.byteRate)
     idleTimeout = section.value("idle_timeout", Quantity.duration(10...86_400_000))
     writeTimeout = section.value("write_timeout", Quantity.duration(10...3_600_000))
+    writeMinRate = section.value("write_min_rate", RateText.byteRate)
     let limits = section.section("limits")
     headBytes = limits?.value("head_bytes", Quantity.size(1 << 10...1 << 20))
     requestLineBytes = limits?.value("request_line_bytes", Quantity.size(512...1 << 20))

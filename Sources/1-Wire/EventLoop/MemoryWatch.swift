@@ -1,0 +1,88 @@
+import CLinux
+import Synchronization
+
+/// How short of memory the process is.
+public enum MemoryPressure: Int, Sendable, CaseIterable {
+  /// There is enough.
+  case none
+  /// No connections are to be taken any more: what has begun needs the rest.
+  case high
+  /// Nothing new is to be begun.
+  case critical
+
+  /// Of a thousand parts: where ``high`` and ``critical`` begin, and below what they end.
+  private static let bounds: [(MemoryPressure, begins: Int, ends: Int)] = [(.critical, 950, 900), (.high, 850, 800)]
+
+  /// What it is once so many of a thousand parts are used. It ends lower than it began, so that it does not change with every request.
+  func next(usedPermille: Int) -> MemoryPressure {
+    for (level, begins, ends) in Self.bounds {
+      if usedPermille >= begins || rawValue >= level.rawValue && usedPermille >= ends { return level }
+    }
+    return .none
+  }
+}
+
+/// Watches how much memory the process takes, on a thread of its own, so that work is refused while there still is memory to do it
+/// with: Swift traps when it is given none.
+public final class MemoryWatch: Sendable {
+  static let periodMicroseconds: UInt32 = 250_000
+  /// Giving memory back holds the allocator's locks, so it is done less often than looked.
+  static let looksPerGivingBack = 4
+
+  /// How much is used, and of how much.
+  public struct Use: Sendable {
+    /// In bytes.
+    public var used: Int
+    /// In bytes.
+    public var limit: Int
+
+    var permille: Int { Int((Double(used) / Double(max(1, limit)) * 1_000).rounded(.down)) }
+  }
+
+  private let level = Atomic<Int>(MemoryPressure.none.rawValue)
+
+  /// How short of memory the process is, as of a quarter of a second ago at most.
+  public var pressure: MemoryPressure { MemoryPressure(rawValue: level.load(ordering: .relaxed)) ?? .critical }
+
+  /// A watch that never sees any pressure.
+  public init() {}
+
+  /// Begins to watch. `limit` is what the process may keep in memory, in bytes; its address space is held against RLIMIT_AS besides.
+  /// `onChange` is called on the watch's thread.
+  public func start(limit: Int, onChange: @escaping @Sendable (MemoryPressure, Use) -> Void) {
+    let addressSpace = MemoryLimit.ofAddressSpace()
+    NativeThread.start(name: "memory") {
+      var looks = 0
+      while true {
+        if let use = Self.look(limit, addressSpace: addressSpace) { self.judge(use, onChange) }
+        looks = self.pressure == .none ? 0 : looks + 1
+        // What was freed is still the process's until it is given back; the allocator keeps it unless it is told.
+        if looks % Self.looksPerGivingBack == 1 { clinux_give_back_free_memory() }
+        usleep(Self.periodMicroseconds)
+      }
+    }
+  }
+
+  private func judge(_ use: Use, _ onChange: (MemoryPressure, Use) -> Void) {
+    let before = pressure
+    let now = before.next(usedPermille: use.permille)
+    guard now != before else { return }
+    level.store(now.rawValue, ordering: .relaxed)
+    onChange(now, use)
+  }
+
+  /// Whichever of the two is nearer to its limit: what is resident, or the address space.
+  private static func look(_ limit: Int, addressSpace: Int?) -> Use? {
+    // proc(5): size and resident set in pages.
+    guard let words = MemoryLimit.text("/proc/self/statm")?.split(separator: " "), words.count > 1, let size = Int(words[0]),
+      let resident = Int(words[1])
+    else { return nil }
+    let page = Int(sysconf(Int32(_SC_PAGESIZE)))
+    let memory = Use(used: resident * page, limit: limit)
+    guard let addressSpace else { return memory }
+    var space = Use(used: size * page, limit: addressSpace)
+    // What the allocator has free inside is not to be asked of the kernel. To count it takes the allocator's locks, so only when near.
+    if MemoryPressure.none.next(usedPermille: space.permille + 50) != .none { space.used -= clinux_free_heap_bytes() }
+    return space.permille > memory.permille ? space : memory
+  }
+}
