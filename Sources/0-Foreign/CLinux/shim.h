@@ -109,6 +109,7 @@ static inline int clinux_open_unnamed(const char *folder) {
 }
 /* Bytes that the allocator has and nobody uses. */
 static inline ptrdiff_t clinux_free_heap_bytes(void) { return (ptrdiff_t)mallinfo2().fordblks; }
+static inline void clinux_share_one_heap(void) { mallopt(M_ARENA_MAX, 1); }
 static inline void clinux_give_back_free_memory(void) { malloc_trim(0); }
 static inline int clinux_ignore(int signal_number) { return signal(signal_number, SIG_IGN) == SIG_ERR ? -1 : 0; }
 extern int pthread_setname_np(pthread_t, const char *);

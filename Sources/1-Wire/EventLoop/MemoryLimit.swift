@@ -15,6 +15,12 @@ public enum MemoryLimit {
     return Int(limit.rlim_cur)
   }
 
+  /// To be called before the process has threads: under a limit of the address space the allocator must not set some of it apart for
+  /// each of them. Without one this does nothing, for a heap of its own is faster for each thread.
+  public static func prepareAllocator() {
+    if ofAddressSpace() != nil { clinux_share_one_heap() }
+  }
+
   private static func physical() -> Int? {
     let (pages, size) = (sysconf(Int32(_SC_PHYS_PAGES)), sysconf(Int32(_SC_PAGESIZE)))
     return pages > 0 && size > 0 ? pages * size : nil

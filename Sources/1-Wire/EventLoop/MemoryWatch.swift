@@ -26,8 +26,11 @@ public enum MemoryPressure: Int, Sendable, CaseIterable {
 /// with: Swift traps when it is given none.
 public final class MemoryWatch: Sendable {
   static let periodMicroseconds: UInt32 = 250_000
+  /// Once little is left, so that no burst uses it up between two looks.
+  static let shortPeriodMicroseconds: UInt32 = 25_000
+  static let shortPeriodPermille = 700
   /// Giving memory back holds the allocator's locks, so it is done less often than looked.
-  static let looksPerGivingBack = 4
+  static let looksPerGivingBack = 40
 
   /// How much is used, and of how much.
   public struct Use: Sendable {
@@ -54,11 +57,13 @@ public final class MemoryWatch: Sendable {
     NativeThread.start(name: "memory") {
       var looks = 0
       while true {
-        if let use = Self.look(limit, addressSpace: addressSpace) { self.judge(use, onChange) }
+        let use = Self.look(limit, addressSpace: addressSpace)
+        if let use { self.judge(use, onChange) }
         looks = self.pressure == .none ? 0 : looks + 1
         // What was freed is still the process's until it is given back; the allocator keeps it unless it is told.
         if looks % Self.looksPerGivingBack == 1 { clinux_give_back_free_memory() }
-        usleep(Self.periodMicroseconds)
+        let isNear = use.map { $0.permille >= Self.shortPeriodPermille } ?? false
+        usleep(isNear ? Self.shortPeriodMicroseconds : Self.periodMicroseconds)
       }
     }
   }

@@ -15,6 +15,7 @@ final class DownstreamConnection {
   let loop: EventLoop
   let listener: ServedListener
   let metrics: LimitMetrics
+  private let memory: MemoryWatch
   /// Its place among the listener's connections, for as long as it lives.
   private var slot: ConnectionSlot
   /// As whom the request being served counts where limits are by address.
@@ -57,12 +58,15 @@ final class DownstreamConnection {
   /// Whether the peer told that it speaks TLS with the client.
   private(set) var peerSpeaksTLS = false
 
-  init(socket: Socket, slot: consuming ConnectionSlot, loop: EventLoop, listener: ServedListener, metrics: LimitMetrics) {
+  init(
+    socket: Socket, slot: consuming ConnectionSlot, loop: EventLoop, listener: ServedListener, metrics: LimitMetrics, memory: MemoryWatch
+  ) {
     self.socket = socket
     self.slot = slot
     self.loop = loop
     self.listener = listener
     self.metrics = metrics
+    self.memory = memory
     outgoing = OutgoingRequest(client: socket)
     peer = Client(socket.peer)
     client = peer
@@ -85,6 +89,8 @@ final class DownstreamConnection {
     case refused(HeadRefusal)
     /// A head that had begun did not end in time.
     case timedOut
+    /// There is no memory to wait for the rest of a head that has begun; what had come of it is gone.
+    case overloaded
     /// The client is gone, or was idle for too long.
     case closed
   }
@@ -106,6 +112,11 @@ final class DownstreamConnection {
           return .request
         case .refused(let refusal): return .refused(refusal)
         case .incomplete: break
+        }
+        if memory.pressure == .critical {
+          input.removeAll()
+          releaseStorage()
+          return .overloaded
         }
       }
       guard await waitForHead(until: deadline) else { return head.hasBegun ? .timedOut : .closed }

@@ -57,6 +57,9 @@ final class Exchange {
         begin()
         worker.metrics.limits.count(.head)
         afterwards = await refuse(.requestTimeout, "the head did not end in time", closes: true)
+      case .overloaded:
+        begin()
+        afterwards = await refuseForMemory()
       }
       finish()
       switch afterwards {
@@ -96,9 +99,7 @@ final class Exchange {
   // MARK: Locating
 
   private func serve() async -> Afterwards {
-    if worker.limits.memory.pressure == .critical {
-      return await refuse(.overloaded, "the gate is short of memory", closes: true)
-    }
+    if worker.limits.memory.pressure == .critical { return await refuseForMemory() }
     if connection.believesForwarding, let refusal = believeForwarding() { return await refuseHead(refusal) }
     if head.targetForm == .asterisk { return await answerServerOptions() }
     let path: RequestPath
@@ -236,6 +237,8 @@ final class Exchange {
   }
 
   // MARK: Limits
+
+  private func refuseForMemory() async -> Afterwards { await refuse(.overloaded, "the gate is short of memory", closes: true) }
 
   /// When the route's `timeout` ends the exchange.
   func deadline(of route: ServedRoute) -> Instant {

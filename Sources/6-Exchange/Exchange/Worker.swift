@@ -132,7 +132,8 @@ public actor Worker {
       context.metrics.limits.refusedByAddress.add()
       return socket.close()
     }
-    let connection = DownstreamConnection(socket: socket, slot: slot, loop: loop, listener: listener, metrics: context.metrics.limits)
+    let connection = DownstreamConnection(
+      socket: socket, slot: slot, loop: loop, listener: listener, metrics: context.metrics.limits, memory: context.limits.memory)
     let identifier = ObjectIdentifier(connection)
     connections[identifier] = connection
     context.metrics.connections.add(1)

@@ -58,6 +58,7 @@ private final class Process {
   init(_ configuration: Configuration) throws {
     self.configuration = configuration
     DescriptorLimit.raise()
+    MemoryLimit.prepareAllocator()
     diagnostics = Diagnostics(try LogWriter(.standardError))
     for warning in configuration.warnings { diagnostics.note(.warning, "\(warning)") }
     accessLog = try Self.accessLog(configuration.accessLog)
