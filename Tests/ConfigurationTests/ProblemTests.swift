@@ -13,13 +13,13 @@ import Testing
     ("admn: {}", "5:1: admn: unknown key; did you mean \"admin\"?"),
     (
       "trusted_proxies: []",
-      "5:1: trusted_proxies: unknown key; known here: workers, listeners, admin, drain_delay, drain_timeout, access_log, store, apps, "
-        + "challenges, endpoints, upstreams, routes"
+      "5:1: trusted_proxies: unknown key; known here: workers, listeners, admin, drain_delay, drain_timeout, memory_limit, access_log, "
+        + "store, apps, challenges, endpoints, upstreams, routes"
     ),
     ("<<: {}", "5:1: <<: merge keys are not understood; write the keys out, or use an alias for a whole value"),
     (
       "listeners: [{bind: 127.0.0.1:1, tls: {}}]",
-      "5:33: listeners[0].tls: unknown key; known here: bind, trusted_proxies, proxy_protocol, underscore_headers, head_timeout, body_timeout, body_min_rate, idle_timeout, write_timeout, limits"
+      "5:33: listeners[0].tls: unknown key; known here: bind, trusted_proxies, proxy_protocol, underscore_headers, head_timeout, body_timeout, body_min_rate, idle_timeout, write_timeout, write_min_rate, limits"
     ),
     ("workers: 1\nworkers: 2", "6:1: workers: repeated key; it is first set in line 5"),
     ("routes: [{pth: /a, upstream: orders}]", "4:11: routes[0].pth: unknown key; did you mean \"path\"?"),

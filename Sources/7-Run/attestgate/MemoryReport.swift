@@ -13,7 +13,8 @@ struct MemoryReport {
     pressure = registry.gauge(
       MetricFamily(
         "attestgate_memory_pressure", .gauge, "0: enough memory. 1: no connections are accepted. 2: requests are refused as well."))
-    limit = registry.gauge(MetricFamily("attestgate_memory_limit_bytes", .gauge, "Memory that the process may take; 0 when it is not limited."))
+    limit = registry.gauge(
+      MetricFamily("attestgate_memory_limit_bytes", .gauge, "Memory that the process may take; 0 when it is not limited."))
   }
 
   /// Starts the watch, unless memory is not to be looked at.
@@ -29,7 +30,8 @@ struct MemoryReport {
     let (diagnostics, gauge) = (diagnostics, pressure)
     watch.start(limit: bytes) { pressure, use in
       gauge.set(Int64(pressure.rawValue))
-      diagnostics.note(pressure == .none ? .notice : .warning, "memory: \(use.used >> 20) of \(use.limit >> 20) MiB: \(Self.meaning(pressure))")
+      diagnostics.note(
+        pressure == .none ? .notice : .warning, "memory: \(use.used >> 20) of \(use.limit >> 20) MiB: \(Self.meaning(pressure))")
     }
   }
 

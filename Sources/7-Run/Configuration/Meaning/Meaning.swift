@@ -28,7 +28,8 @@ struct Meaning {
       listeners: listeners, admin: admin,
       drainDelayMilliseconds: written.drainDelay?.value ?? 0,
       drainTimeoutMilliseconds: written.drainTimeout?.value ?? 30_000,
-      memory: written.memoryLimit?.value ?? .automatic, accessLog: accessLog, store: store, apps: apps.named, assertionChallengeSeconds: assertTTL,
+      memory: written.memoryLimit?.value ?? .automatic, accessLog: accessLog, store: store, apps: apps.named,
+      assertionChallengeSeconds: assertTTL,
       attestationChallengeSeconds: attestTTL, endpoints: endpoints, upstreams: upstreams, routes: routes, warnings: [])
     configuration.warnings = Warnings(file: file, written: written, configuration: configuration, environment: environment).found
     return configuration

@@ -37,7 +37,9 @@ enum Quantity {
   }
 
   private static let durationUnits = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000)]
-  private static let sizeUnits = [("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("KB", 1_000), ("MB", 1_000_000), ("GB", 1_000_000_000)]
+  private static let sizeUnits = [
+    ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("KB", 1_000), ("MB", 1_000_000), ("GB", 1_000_000_000),
+  ]
 
   private static func bounded(
     _ text: String, _ units: [(name: String, factor: Int)], _ bounds: ClosedRange<Int>, _ form: String
