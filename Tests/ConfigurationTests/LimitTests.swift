@@ -25,6 +25,13 @@ import Testing
     #expect(try load(sound("memory_limit: 2GiB")).memory == .bytes(2 << 30))
   }
 
+  @Test func anOpenRouteHasALimitOfItsBodiesWhereOneIsWritten() throws {
+    let routes = try load(
+      sound("routes: [{path: /a, upstream: orders, gate: {mode: off, max_body: 2KiB}}, {path: /**, upstream: orders, gate: off}]")
+    ).routes
+    #expect(routes.map(\.openBodyBytesMax) == [2_048, nil])
+  }
+
   @Test func everyLimitIsTaken() throws {
     let configuration = try load(
       sound(

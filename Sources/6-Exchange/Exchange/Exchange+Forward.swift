@@ -61,11 +61,9 @@ extension Exchange {
   /// Fills the connection's outgoing request; what is returned is the body that follows it.
   private func prepare(_ request: OutgoingRequest, _ route: ServedRoute, _ path: RequestPath, _ spool: BodySpool?) -> OutgoingBody {
     request.isIdempotent = head.method.isIdempotent
-    // `max_body` holds for streamed bodies too; a monitored route never answers for the gate.
-    let policy = route.settings.policy
     var body = OutgoingBody(
       spool: spool, clientFraming: head.framing, clientBodyHasEnded: connection.body.hasEnded,
-      bytesMax: policy.mode == .enforce ? policy.bodyBytesMax : .max)
+      bytesMax: route.settings.streamedBodyBytesMax)
     write(route, path, framing: body.framing, to: &request.head)
     body.fill(request, from: connection)
     return body
@@ -195,9 +193,10 @@ extension Exchange {
 
   // MARK: Failing
 
-  /// Counts the end of the route's own time.
-  func countIfRequestTimedOut(_ failure: UpstreamFailure, _ route: ServedRoute) {
-    if failure == .timedOut, deadline(of: route) <= worker.loop.now { worker.metrics.limits.count(.request) }
+  /// Counts which time ran out: the route's own, or `patience`, the upstream's.
+  func countTimeout(_ failure: UpstreamFailure, _ route: ServedRoute, patience: LimitMetrics.Timeout) {
+    guard failure == .timedOut else { return }
+    worker.metrics.limits.count(deadline(of: route) <= worker.loop.now ? .request : patience)
   }
 
   /// Tells the client why its request has no answer of the upstream's.
@@ -213,7 +212,7 @@ extension Exchange {
       record.upstreamNanoseconds = worker.loop.now.nanoseconds - sentAt.nanoseconds
       if failure == .abandoned { return abandon() }
       if failure.code == .overloaded { return await refuse(.overloaded, "too many requests are under way") }
-      if let route = record.route { countIfRequestTimedOut(failure, worker.routes[route]) }
+      if let route = record.route { countTimeout(failure, worker.routes[route], patience: .response) }
       let isLate = failure.code == .upstreamTimeout
       return await refuse(failure.code, isLate ? "the upstream did not answer in time" : "the upstream gave no valid answer")
     }

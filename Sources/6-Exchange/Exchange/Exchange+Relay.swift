@@ -59,7 +59,7 @@ extension Exchange {
     case .brokenOff(let failure):
       // The client must see that the answer was cut short: no last chunk, no end of a length; a reset where only the close would tell.
       record.upstreamFailure = failure.reason
-      countIfRequestTimedOut(failure, route)
+      countTimeout(failure, route, patience: .upstreamIdle)
       if form.framing == .untilClose { connection.socket.resetOnClose() }
       return .close
     }

@@ -134,6 +134,9 @@ final class Exchange {
     let fields = connection.listener.fieldPolicies[record.route ?? 0]
     if let refusal = head.prepareFields(fields, believesForwarding: connection.believesForwarding) { return await refuseHead(refusal) }
     if let admission = Admission.open(under: route.settings.policy) {
+      if case .length(let count) = head.framing, count > route.settings.streamedBodyBytesMax {
+        return await refuse(.bodyTooLarge, "the body is longer than this route takes")
+      }
       return await forward(route, path, admission, slot: nil, spool: nil)
     }
     let gateStart = Instant.now

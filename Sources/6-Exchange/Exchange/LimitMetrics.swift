@@ -31,6 +31,10 @@ final class LimitMetrics {
     case writeRate = "write_rate"
     /// The route's `timeout`.
     case request
+    /// The upstream's `response_timeout`.
+    case response
+    /// The upstream's `idle_timeout`.
+    case upstreamIdle = "upstream_idle"
   }
 
   /// Whose rate was exceeded.

@@ -21,6 +21,8 @@ public struct RouteSettings: Sendable {
   public var upstream: Int
   /// What the gate demands.
   public var policy: GatePolicy
+  /// What a route without a gate takes of a body (`gate.max_body`); nil for as much as comes, since it streams.
+  public var openBodyBytesMax: Int?
   /// For the whole exchange with the upstream; nil sets no limit but the upstream's own.
   public var timeoutMilliseconds: Int?
   /// How often one address (IPv6: one /64) may send what no key is verified for (`rate.address`); nil for as often as it likes.
@@ -34,6 +36,15 @@ public struct RouteSettings: Sendable {
     self.upstream = upstream
     self.policy = policy
     self.timeoutMilliseconds = timeoutMilliseconds
+  }
+
+  /// How long a body may be that is streamed. A monitored route never answers for the gate.
+  var streamedBodyBytesMax: Int {
+    switch policy.mode {
+    case .enforce: policy.bodyBytesMax
+    case .monitor: .max
+    case .off: openBodyBytesMax ?? .max
+    }
   }
 
   /// How logs and metrics name the route: its host, if it asks for one, and its path as written.

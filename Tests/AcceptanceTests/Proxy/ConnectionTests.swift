@@ -222,6 +222,7 @@ import Testing
       try client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nhalf")
       #expect(try client.readAnswer().status == 408)
       #expect(try client.endsNow())
+      #expect(try gate.metric("attestgate_timeouts_total", ["kind": "body"]) == 1)
       #expect(eventually { upstream.openConnectionCount == 0 })
     }
   }

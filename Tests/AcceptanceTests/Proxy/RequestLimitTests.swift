@@ -121,6 +121,47 @@ import Testing
     }
   }
 
+  // MARK: How much
+
+  @Test func aBodyBeyondWhatAnOpenRouteTakesIsRefused() throws {
+    let routes = """
+      - {path: /small, upstream: api, gate: {mode: "off", max_body: 1KiB}}
+        - {path: "/**", upstream: api, gate: off}
+      """
+    try withProxy(script: { try $0.answer("\($0.readBody().count)") }, routes: routes) { gate, upstream in
+      func post(_ target: String, _ count: Int) throws -> RawMessage {
+        let body = String(repeating: "x", count: count)
+        return try exchange(port: gate.port, "POST \(target) HTTP/1.1\r\nHost: a\r\nContent-Length: \(count)\r\n\r\n\(body)")
+      }
+      #expect(try post("/small", 1_024).text == "1024")
+      let refused = try post("/small", 1_025)
+      #expect(try problem(in: refused).code == "body_too_large" && refused.status == 413)
+      #expect(upstream.requests.count == 1)
+      // Without a limit in the configuration there is none: such a body streams and is held nowhere.
+      #expect(try post("/large", 3_000_000).text == "3000000")
+      // Whose length is not known shows only on the way; the upstream never gets it whole.
+      let chunk = String(repeating: "x", count: 2_000)
+      let chunked = try exchange(
+        port: gate.port, "POST /small HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n7d0\r\n\(chunk)\r\n0\r\n\r\n")
+      #expect(chunked.status == 413)
+      #expect(try gate.metric("attestgate_requests_total", ["code": "413"]) == 2)
+    }
+  }
+
+  @Test func headsBeyondTheirLimitsAreRefusedAndCounted() throws {
+    try withProxy(listener: ["limits: {head_bytes: 2KiB, request_line_bytes: 1KiB, header_count: 5}"]) { gate, _ in
+      let fields = (0..<5).map { "X-\($0): 1\r\n" }.joined()
+      let requests = [
+        ("GET /\(String(repeating: "a", count: 1_024)) HTTP/1.1\r\nHost: a\r\n\r\n", 414),
+        ("GET / HTTP/1.1\r\nHost: a\r\nX: \(String(repeating: "a", count: 2_048))\r\n\r\n", 431),
+        ("GET / HTTP/1.1\r\nHost: a\r\n\(fields)\r\n", 431), (Self.request, 200),
+      ]
+      for (request, status) in requests { #expect(try exchange(port: gate.port, request).status == status) }
+      #expect(try gate.metric("attestgate_requests_total", ["route": "none", "code": "414"]) == 1)
+      #expect(try gate.metric("attestgate_requests_total", ["route": "none", "code": "431"]) == 2)
+    }
+  }
+
   // MARK: By address
 
   @Test func anAddressThatComesTooOftenIsToldWhenToComeAgain() throws {

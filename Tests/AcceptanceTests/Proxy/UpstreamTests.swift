@@ -177,6 +177,7 @@ import Testing
       let answer = try client.exchange(Self.get)
       #expect(answer.status == 504)
       #expect(try problem(in: answer).code == "upstream_timeout")
+      #expect(try gate.metric("attestgate_timeouts_total", ["kind": "response"]) == 1)
       #expect(eventually { upstream.openConnectionCount == 0 })
       #expect(upstream.requests.count == 1)
     }
@@ -198,6 +199,7 @@ import Testing
       }, upstream: "idle_timeout: 300ms"
     ) { gate, _ in
       #expect(throws: (any Error).self) { try exchange(port: gate.port, Self.get) }
+      #expect(eventually { (try? gate.metric("attestgate_timeouts_total", ["kind": "upstream_idle"])) == 1 })
     }
   }
 

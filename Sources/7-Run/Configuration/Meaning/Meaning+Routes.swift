@@ -42,6 +42,7 @@ extension Meaning {
         gate: policy.mode.routeGate),
       upstream: index, policy: policy, timeoutMilliseconds: written.timeout?.value)
     settings.passesWebSocket = written.upgrade?.value.isEmpty == false
+    if policy.mode == .off { settings.openBodyBytesMax = written.gate?.bodyMax?.value }
     settings.addressRate = written.rate?.address?.value
     if let rate = written.rate?.other?.value {
       // Whoever serves the same route over the same store counts in the same bucket.
