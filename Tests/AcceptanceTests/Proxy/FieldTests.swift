@@ -105,6 +105,25 @@ import Testing
     }
   }
 
+  @Test func aTraceIsPassedOnAsItIs() throws {
+    let trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+    let request = try seen(by: "GET / HTTP/1.1\r\nHost: a\r\ntraceparent: \(trace)\r\ntracestate: a=1,b=2\r\n\r\n")
+    #expect(request.values("traceparent") == [trace] && request.values("tracestate") == ["a=1,b=2"])
+  }
+
+  @Test func aBrowsersPreflightPassesWhereAnOpenRouteTakesItAndNothingElseDoes() throws {
+    let routes = """
+      - {path: "/v1/**", methods: [OPTIONS], upstream: api, gate: off}
+        - {path: "/v1/**", upstream: api}
+      """
+    try withProxy(routes: routes) { gate, upstream in
+      let fields = "Host: a\r\nOrigin: https://web.example\r\nAccess-Control-Request-Method: POST\r\n\r\n"
+      #expect(try exchange(port: gate.port, "OPTIONS /v1/orders HTTP/1.1\r\n\(fields)").status == 200)
+      #expect(try exchange(port: gate.port, "GET /v1/orders HTTP/1.1\r\n\(fields)").status == 401)
+      #expect(upstream.requests.map(\.message.startLine) == ["OPTIONS /v1/orders HTTP/1.1"])
+    }
+  }
+
   @Test func theHostIsTheClientsTheUpstreamsOrALiteral() throws {
     let request = "GET / HTTP/1.1\r\nHost: api.example.com:8080\r\n\r\n"
     #expect(try seen(by: request).value("Host") == "api.example.com:8080")
