@@ -156,7 +156,10 @@ import Testing
         ("GET / HTTP/1.1\r\nHost: a\r\nX: \(String(repeating: "a", count: 2_048))\r\n\r\n", 431),
         ("GET / HTTP/1.1\r\nHost: a\r\n\(fields)\r\n", 431), (Self.request, 200),
       ]
-      for (request, status) in requests { #expect(try exchange(port: gate.port, request).status == status) }
+      for (request, status) in requests {
+        let answer = try exchange(port: gate.port, request)
+        #expect(answer.status == status)
+      }
       #expect(try gate.metric("attestgate_requests_total", ["route": "none", "code": "414"]) == 1)
       #expect(try gate.metric("attestgate_requests_total", ["route": "none", "code": "431"]) == 2)
     }
