@@ -106,7 +106,7 @@ import Testing
   }
 
   /// `Type.function` is a member of a type, or of an extension of it, in Sources.
-  @Test(arguments: ["docs/life-of-a-request.md", "docs/design.md"])
+  @Test(arguments: ["docs/life-of-a-request.md", "docs/design.md", "docs/threat-model.md"])
   func everyFunctionThatADocumentNamesIsThere(document: String) throws {
     let sources = try Self.sources("Sources").values
     let text = try Self.text(document)
@@ -123,10 +123,19 @@ import Testing
     }
   }
 
+  /// A claim rests on a test: what stands in code and is too long for anything else is the name of one.
+  @Test func everyTestThatTheThreatModelNamesIsThere() throws {
+    let tests = try Self.sources("Tests").values.joined()
+    let there = Set(Self.matches(#"func ([a-z]\w+)\("#, in: tests).map { $0[1] })
+    let named = Self.matches("`([a-z][A-Za-z0-9]{15,})`", in: try Self.text("docs/threat-model.md")).map { $0[1] }
+    #expect(named.count > 40)
+    for name in named { #expect(there.contains(name), "\(name)") }
+  }
+
   /// Of the language and of HTTP; a module, and a suite of tests.
   private static let foreignNames: Set = [
     "Span", "String", "Data", "Dictionary", "Sendable", "Connection", "NonisolatedNonsendingByDefault", "Cryptography", "ProofTypesTests",
-    "EVALSHA",
+    "EVALSHA", "Authorization", "Cookie",
   ]
 
   /// Comments refer to the documents by their names, and to sections by their headings.
@@ -141,7 +150,10 @@ import Testing
   }
 
   /// Links to files and to headings of the README.
-  @Test(arguments: ["README.md", "docs/wire.md", "docs/config.md", "docs/store.md", "docs/design.md", "docs/life-of-a-request.md"])
+  @Test(arguments: [
+    "README.md", "docs/wire.md", "docs/config.md", "docs/store.md", "docs/design.md", "docs/life-of-a-request.md", "docs/security.md",
+    "docs/threat-model.md",
+  ])
   func everyLinkLeadsSomewhere(document: String) throws {
     let headings = Self.matches("(?m)^#+ (.+)$", in: Self.readme).map { heading in
       heading[1].lowercased().filter { $0.isLetter || $0.isNumber || $0 == " " || $0 == "-" || $0 == "_" }.replacing(" ", with: "-")
