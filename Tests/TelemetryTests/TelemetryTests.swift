@@ -42,8 +42,18 @@ import Testing
   }
 
   @Test func linesThatFindTheQueueFullAreCounted() throws {
-    let log = try LogWriter(.standardError)
-    log.write([UInt8](repeating: 0, count: 9 << 20))
-    #expect(log.lostCount == 1)
+    let lost = Counter()
+    let log = try LogWriter(.standardError, lost: lost)
+    let line = [UInt8](repeating: UInt8(ascii: "a"), count: 3 << 20) + [UInt8(ascii: "\n")]
+    log.write(line + line + line)
+    #expect(log.lostCount == 3)
+    #expect(lost.value == 3)
+  }
+
+  @Test func linesThatTheKernelDoesNotTakeAreCounted() throws {
+    let log = try LogWriter(.file("/dev/full"))
+    log.write(Array("first\nsecond\n".utf8))
+    log.finish()
+    #expect(log.lostCount == 2)
   }
 }

@@ -30,12 +30,15 @@ public final class LogWriter: Sendable {
 
   private let target: LogTarget
   private let state = Mutex(State())
-  private let lost = Counter()
+  /// Raised with ``state`` locked: many threads write.
+  private let lost: Counter
   private let waiting: Int32
 
-  /// Opens the target and starts the thread. Throws the kernel's errno when the file cannot be opened.
-  public init(_ target: LogTarget) throws(LogFailure) {
+  /// Opens the target and starts the thread; `lost` counts the lines that are dropped. Throws the kernel's errno when the file cannot be
+  /// opened.
+  public init(_ target: LogTarget, lost: Counter = Counter()) throws(LogFailure) {
     self.target = target
+    self.lost = lost
     waiting = eventfd(0, Int32(EFD_CLOEXEC))
     let descriptor = try Self.open(target)
     guard target != .off else { return }
@@ -44,7 +47,7 @@ public final class LogWriter: Sendable {
 
   deinit { close(waiting) }
 
-  /// Lines that found the queue full.
+  /// Lines that found the queue full, or could not be written.
   public var lostCount: UInt64 { lost.value }
 
   /// Whether lines are wanted at all.
@@ -54,12 +57,15 @@ public final class LogWriter: Sendable {
   public func write(_ lines: [UInt8]) {
     guard target != .off, !lines.isEmpty else { return }
     let accepted = state.withLock { state in
-      guard state.byteCount + lines.count <= Self.queueBytesMax else { return false }
+      guard state.byteCount + lines.count <= Self.queueBytesMax else {
+        lost.add(Self.lineCount(of: lines[...]))
+        return false
+      }
       state.chunks.append(lines)
       state.byteCount += lines.count
       return true
     }
-    if accepted { wake() } else { lost.add() }
+    if accepted { wake() }
   }
 
   /// Opens the file anew: it was moved away.
@@ -71,6 +77,10 @@ public final class LogWriter: Sendable {
   /// Waits until everything queued is written, two seconds at most: for the end of the process.
   public func finish() {
     for _ in 0..<200 where state.withLock({ !$0.chunks.isEmpty || $0.isWriting }) { usleep(10_000) }
+  }
+
+  private static func lineCount(of bytes: ArraySlice<UInt8>) -> UInt64 {
+    UInt64(bytes.count { $0 == UInt8(ascii: "\n") })
   }
 
   private func wake() {
@@ -120,7 +130,7 @@ public final class LogWriter: Sendable {
       if count > 0 {
         written += count
       } else if clinux_errno() != EINTR && clinux_errno() != EAGAIN {
-        lost.add()
+        state.withLock { _ in lost.add(Self.lineCount(of: bytes[written...])) }
         return
       } else {
         usleep(1_000)

@@ -59,13 +59,13 @@ private final class Process {
     self.configuration = configuration
     DescriptorLimit.raise()
     MemoryLimit.prepareAllocator()
-    diagnostics = Diagnostics(try LogWriter(.standardError))
+    let processMetrics = Self.processMetrics()
+    diagnostics = Diagnostics(try LogWriter(.standardError, lost: Self.lostLines(of: "diagnostics", in: processMetrics)))
     for warning in configuration.warnings { diagnostics.note(.warning, "\(warning)") }
-    accessLog = try Self.accessLog(configuration.accessLog)
+    accessLog = try Self.accessLog(configuration.accessLog, lost: Self.lostLines(of: "access", in: processMetrics))
     listeners = try configuration.listeners.map { try Self.listen($0.bind) }
     let adminSocket = try configuration.admin.map { try Self.listen($0) }
     let site = Site(configuration)
-    let processMetrics = Self.processMetrics()
     let (diagnostics, accessLog) = (diagnostics, accessLog)
     let upstreams = site.upstreams.map { UpstreamServers($0, registry: processMetrics, diagnostics: diagnostics) }
     monitor = UpstreamMonitor(upstreams)
@@ -144,12 +144,12 @@ private final class Process {
 
   // MARK: Parts
 
-  private static func accessLog(_ target: Configuration.AccessLog) throws -> LogWriter {
+  private static func accessLog(_ target: Configuration.AccessLog, lost: Counter) throws -> LogWriter {
     do {
       switch target {
-      case .off: return try LogWriter(.off)
-      case .standardOutput: return try LogWriter(.standardOutput)
-      case .file(let path): return try LogWriter(.file(path))
+      case .off: return try LogWriter(.off, lost: lost)
+      case .standardOutput: return try LogWriter(.standardOutput, lost: lost)
+      case .file(let path): return try LogWriter(.file(path), lost: lost)
       }
     } catch {
       throw StartFailure(message: "access_log: the file cannot be opened (\(KernelError.text(error.errno))); name one in a writable folder")
@@ -187,6 +187,11 @@ private final class Process {
       "attestgate_config_last_reload_successful", .gauge, "Whether the configuration that was read last is the one that runs.")
     registry.gauge(reload).set(1)
     return registry
+  }
+
+  private static func lostLines(of log: String, in registry: MetricRegistry) -> Counter {
+    let family = MetricFamily("attestgate_log_lines_lost_total", .counter, "Lines that a log could not take, by log.")
+    return registry.counter(family, [MetricLabel("log", log)])
   }
 }
 
