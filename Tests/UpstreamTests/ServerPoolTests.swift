@@ -104,7 +104,7 @@ import Testing
       #expect(pool.takeIdle() === plain)
       #expect(pool.takeIdle() == nil)
       #expect(stage.gauge("idle") == 1)
-      resting.restsUntil = stage.loop.now
+      resting.idleSince = stage.loop.now
       #expect(pool.takeIdle() === resting)
       for connection in [plain, resting] { pool.giveBack(connection, isReusable: false) }
       #expect(pool.requestCount == 0)

@@ -14,15 +14,22 @@ final class ServerPool {
   private let loop: EventLoop
   private let metrics: UpstreamMetrics
 
-  private let guardedIdle = Guarded([UpstreamConnection]())
-  private var idle: [UpstreamConnection] {
-    _read { yield guardedIdle.value }
-    _modify { yield &guardedIdle.value }
+  /// What changes with every request, behind one guard.
+  private struct Lending {
+    var idle: [UpstreamConnection] = []
+    var requestCount = 0
+    /// Whether the server is none of the upstream's any more: what is lent ends with its exchange.
+    var isRetired = false
   }
+
+  private let lending = Guarded(Lending())
+  private var idle: [UpstreamConnection] {
+    _read { yield lending.value.idle }
+    _modify { yield &lending.value.idle }
+  }
+
   /// Requests of this worker's that are under way there, or about to be.
-  private(set) var requestCount = 0
-  /// Whether the server is none of the upstream's any more: what is lent ends with its exchange.
-  private var isRetired = false
+  var requestCount: Int { lending.value.requestCount }
 
   init(_ state: ServerState, settings: UpstreamSettings, loop: EventLoop, metrics: UpstreamMetrics) {
     self.state = state
@@ -33,17 +40,15 @@ final class ServerPool {
 
   /// An idle connection that is still whole; the one used last, since the server has had the least time to close it.
   func takeIdle() -> UpstreamConnection? {
-    var index = idle.count - 1
-    while index >= 0 {
-      let isResting = idle[index].restsUntil > loop.now
-      if isResting && idle[index].isClean {
-        index -= 1
-        continue
-      }
-      let connection = idle.remove(at: index)
+    let now = loop.now
+    var index = idle.count
+    while index > 0 {
       index -= 1
+      let connection = idle[index]
+      if connection.rests(at: now) && connection.isClean { continue }
+      if index == idle.count - 1 { idle.removeLast() } else { idle.remove(at: index) }
       metrics.idle.add(-1)
-      if connection.isClean && connection.idleSince.advanced(byMilliseconds: settings.poolIdleTimeoutMilliseconds) > loop.now {
+      if connection.isClean && connection.idleSince.advanced(byMilliseconds: settings.poolIdleTimeoutMilliseconds) > now {
         connection.markReused()
         lend()
         return connection
@@ -54,7 +59,7 @@ final class ServerPool {
   }
 
   private func lend() {
-    requestCount += 1
+    lending.value.requestCount += 1
     metrics.active.add(1)
   }
 
@@ -69,8 +74,8 @@ final class ServerPool {
   func connect(until limit: Instant) async throws(SocketFailure) -> UpstreamConnection {
     let ownLimit = loop.now.advanced(byMilliseconds: settings.connectTimeoutMilliseconds)
     // One that is being connected counts already: others should not run to the same server meanwhile.
-    requestCount += 1
-    defer { requestCount -= 1 }
+    lending.value.requestCount += 1
+    defer { lending.value.requestCount -= 1 }
     do throws(SocketFailure) {
       let socket = try await Socket.connect(to: state.address, on: loop, until: min(limit, ownLimit))
       state.noteReached()
@@ -92,14 +97,15 @@ final class ServerPool {
 
   /// Takes a connection back; one that cannot serve again is closed.
   func giveBack(_ connection: UpstreamConnection, isReusable: Bool) {
-    requestCount -= 1
+    lending.value.requestCount -= 1
     metrics.active.add(-1)
-    guard isReusable, !isRetired, connection.isClean, idle.count < settings.poolIdleMax else { return connection.socket.close() }
-    connection.idleSince = loop.now
-    // A server that errs sends the body that its answer announced, and the next exchange would take it for its own answer. Until then
-    // it has come and shows.
-    let rests = connection.answer.announcesAbsentBody
-    connection.restsUntil = rests ? loop.now.advanced(byMilliseconds: Self.restMilliseconds) : Instant(nanoseconds: 0)
+    guard isReusable, !lending.value.isRetired, connection.isClean, idle.count < settings.poolIdleMax else {
+      return connection.socket.close()
+    }
+    // A server that errs sends the body that its answer announced, and the next exchange would take it for its own answer. Once it has
+    // rested, the body has come and shows.
+    let restMilliseconds = connection.answer.announcesAbsentBody ? Self.restMilliseconds : 0
+    connection.idleSince = loop.now.advanced(byMilliseconds: restMilliseconds)
     idle.append(connection)
     metrics.idle.add(1)
   }
@@ -118,7 +124,7 @@ final class ServerPool {
 
   /// The server is none of the upstream's any more: its idle connections are closed now, those that are lent when they come back.
   func retire() {
-    isRetired = true
+    lending.value.isRetired = true
     closeIdle()
   }
 

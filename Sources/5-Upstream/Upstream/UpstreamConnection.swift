@@ -27,9 +27,8 @@ public final class UpstreamConnection {
   public private(set) var isReused = false
 
   let server: ServerPool
+  /// Since when it may serve the next exchange; in the future while it rests.
   var idleSince = Instant.never
-  /// Until when it serves nobody although it is idle.
-  var restsUntil = Instant(nanoseconds: 0)
   /// The place of the request that it serves, where the upstream has only so many.
   var slot: RequestSlot?
 
@@ -44,6 +43,9 @@ public final class UpstreamConnection {
   var hostField: String { server.state.hostField }
 
   func markReused() { isReused = true }
+
+  /// Whether it is to serve nobody yet although it is idle.
+  func rests(at now: Instant) -> Bool { idleSince > now }
 
   /// Gives its buffers back, as far as they are empty, and forgets the answer's head.
   public func releaseStorage() {

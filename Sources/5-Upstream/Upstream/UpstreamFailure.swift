@@ -7,6 +7,8 @@ public enum UpstreamFailure: Error, Sendable, Equatable {
   case overloaded
   /// No server took a connection, the last one for this reason: nothing was sent.
   case unreachable(SocketFailure)
+  /// The servers are names, and no address of any is known: nothing was sent.
+  case unresolved
   /// The server took the request and closed, or failed, before a byte of its answer came.
   case closedEarly
   /// The connection failed after the answer had begun.
@@ -23,7 +25,7 @@ public enum UpstreamFailure: Error, Sendable, Equatable {
     switch self {
     case .overloaded: .overloaded
     case .unreachable(.failed(let error)) where KernelError.isShortage(error): .overloaded
-    case .unreachable, .closedEarly, .brokenOff, .abandoned: .upstreamUnreachable
+    case .unreachable, .unresolved, .closedEarly, .brokenOff, .abandoned: .upstreamUnreachable
     case .timedOut: .upstreamTimeout
     case .invalid: .upstreamInvalid
     }
@@ -35,6 +37,7 @@ public enum UpstreamFailure: Error, Sendable, Equatable {
     case .overloaded: "max_concurrent requests are under way, and no place in the queue came free"
     case .unreachable(.timedOut): "no server took a connection in time"
     case .unreachable(.failed(let error)): "no server could be reached: \(KernelError.text(error))"
+    case .unresolved: "no address is known for the name of any server"
     case .closedEarly: "the server closed before it answered"
     case .brokenOff: "the server broke the answer off"
     case .abandoned: "the client hung up"

@@ -11,11 +11,17 @@ public final class UpstreamGroup {
 
   private let loop: EventLoop
   private let servers: UpstreamServers
-  /// Those of `servers` as this worker saw them last.
-  private var pools: [ServerPool] = []
-  private var seenVersion = -1
-  private var choice: ServerChoice
+  private let known: Guarded<KnownServers>
   private let slots: RequestSlots?
+
+  /// The servers as this worker saw them last, and whose turn it is: what each request needs, behind one guard.
+  private struct KnownServers {
+    var pools: [ServerPool] = []
+    var version = -1
+    var choice: ServerChoice
+
+    mutating func next(besides tried: [ServerPool], now: Instant) -> ServerPool? { choice.next(of: pools, besides: tried, now: now) }
+  }
 
   /// An upstream without connections. `servers` are those of the whole process.
   public init(
@@ -26,7 +32,7 @@ public final class UpstreamGroup {
     self.loop = loop
     self.metrics = metrics
     slots = RequestSlots(settings, share: share, loop: loop, metrics: metrics)
-    choice = ServerChoice(settings.balance)
+    known = Guarded(KnownServers(choice: ServerChoice(settings.balance)))
     followServers()
   }
 
@@ -80,23 +86,23 @@ public final class UpstreamGroup {
   /// Closes idle connections whose time has come, and those to servers that left; called about once a second.
   public func sweep() {
     followServers()
-    for pool in pools { pool.sweep() }
+    for pool in known.value.pools { pool.sweep() }
   }
 
   /// Closes every idle connection: the worker stops.
   public func closeIdle() {
-    for pool in pools { pool.closeIdle() }
+    for pool in known.value.pools { pool.closeIdle() }
   }
 
   // MARK: Steps of forward
 
   private func connection(for request: OutgoingRequest, mayReuse: Bool) async throws(UpstreamFailure) -> UpstreamConnection {
     followServers()
-    if pools.isEmpty { try await waitForServers(until: request.deadline) }
+    if known.value.pools.isEmpty { try await waitForServers(until: request.deadline) }
     var tried: [ServerPool] = []
-    var failure = SocketFailure.failed(113)  // EHOSTUNREACH: no name has an address.
+    var failure: SocketFailure?
     let start = loop.now
-    while let pool = choice.next(of: pools, besides: tried, now: loop.now) {
+    while let pool = known.value.next(besides: tried, now: loop.now) {
       request.serverName = pool.state.name
       if mayReuse, let connection = pool.takeIdle() { return connection }
       // Another worker was faster to try it; it counts as failed now.
@@ -110,19 +116,21 @@ public final class UpstreamGroup {
       }
       if request.deadline <= loop.now { throw .timedOut }
     }
+    guard let failure else { throw .unresolved }
     throw .unreachable(failure)
   }
 
   /// Takes over which servers there are, when that has changed.
   private func followServers() {
     let version = servers.version
-    guard version != seenVersion else { return }
-    seenVersion = version
-    let before = pools
-    pools = servers.all.map { server in
+    guard version != known.value.version else { return }
+    let before = known.value.pools
+    let after = servers.all.map { server in
       before.first { $0.state === server } ?? ServerPool(server, settings: settings, loop: loop, metrics: metrics)
     }
-    for pool in before where !pools.contains(where: { $0 === pool }) { pool.retire() }
+    known.value.pools = after
+    known.value.version = version
+    for pool in before where !after.contains(where: { $0 === pool }) { pool.retire() }
   }
 
   /// The first look-up of the names may take half of the time that a connection may.
