@@ -42,7 +42,9 @@ private func checkFraming(_ head: ResponseHead, _ method: RequestMethod, _ plain
   case .untilClose: try require(hasBody && lengths.isEmpty && codings.isEmpty, "a framing field was overlooked")
   }
   if !hasBody, codings.count == 1 || lengths.contains(where: { Int($0) != 0 }) {
-    try require(!head.keepsAlive, "a body that must not come may be taken for the next answer")
+    // Such a connection rests before it is used again; a 204 may not announce a body at all.
+    try require(head.announcesAbsentBody, "a body that must not come may be taken for the next answer")
+    try require(head.status != 204 || !head.keepsAlive, "a 204 that announces a body keeps the connection")
   }
 }
 
