@@ -2,9 +2,11 @@ import Bytes
 import EventLoop
 import Upstream
 
-/// How a client takes the answer to the request being served.
+/// How a client takes an answer, from the first moment on at which it is waited for: a request that nobody waits for costs nothing.
 struct WritePace {
-  /// What the kernel had taken for the connection before this answer.
+  /// Which of the connection's requests is answered.
+  var request = 0
+  /// What the client had taken on the connection before.
   var bytesBefore = 0
   /// Time in which bytes waited for the client and the kernel took no more: neither a slow upstream nor an event stream in which
   /// nothing happens is the client's fault.
@@ -47,6 +49,7 @@ extension DownstreamConnection {
   /// long; so what the client itself has taken decides whether it is waited for.
   private func waitToWrite(after outcome: WriteOutcome, until limit: Instant) async -> Bool {
     if case .failed = outcome { return false }
+    if pace.request != requestCount { pace = WritePace(request: requestCount, bytesBefore: bytesConfirmed) }
     let timeout = listener.settings.writeTimeoutMilliseconds
     var taken = bytesTaken
     var lastTakenAt = loop.now
@@ -66,8 +69,10 @@ extension DownstreamConnection {
     }
   }
 
-  /// Bytes of this answer that the client's side has confirmed.
-  private var bytesTaken: Int { max(0, bytesWritten - socket.unconfirmedByteCount - pace.bytesBefore) }
+  /// Bytes that the client's side has confirmed, on the whole connection.
+  private var bytesConfirmed: Int { max(0, bytesWritten - socket.unconfirmedByteCount) }
+
+  private var bytesTaken: Int { max(0, bytesConfirmed - pace.bytesBefore) }
 
   /// When an answer of which the client has taken so much falls behind `write_min_rate`. The client may take nothing for
   /// `write_timeout`; so that is the grace.

@@ -44,10 +44,10 @@ final class DownstreamConnection {
   /// Since when it waits for a request of which no byte has come.
   var idleSince: Instant?
   /// Requests served so far.
-  private var requestCount = 0
+  private(set) var requestCount = 0
   /// Bytes that the kernel took, in all.
   var bytesWritten = 0
-  /// What the client takes its answer at.
+  /// What the client takes its answer at, once it was waited for.
   var pace = WritePace()
   /// Who connected: the socket's peer, or for whom its PROXY header speaks.
   private(set) var peer: Client
@@ -107,7 +107,6 @@ final class DownstreamConnection {
           body = BodyDecoder(head.framing, limits: listener.headLimits)
           bodyBytesTaken = 0
           if !head.framing.isEmpty { bodyWaitNanoseconds = 0 }
-          pace = WritePace(bytesBefore: bytesWritten)
           requestCount += 1
           return .request
         case .refused(let refusal): return .refused(refusal)
