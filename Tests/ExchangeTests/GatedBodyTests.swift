@@ -1,3 +1,4 @@
+import EventLoop
 import Fixtures
 import Gate
 import HTTP
@@ -47,6 +48,38 @@ import Testing
       #expect(request.body == Self.body)
       #expect(request.value("Content-Length") == "300000")
       #expect(request.value("X-App-Attest-Status") == "verified")
+    }
+  }
+
+  @Test(arguments: [(MemoryPressure.none, 0), (.high, 1)])
+  func aBodyGoesToAFileEarlierWhenMemoryIsShort(pressure: MemoryPressure, files: Int) async throws {
+    let app = try TestApp()
+    try await TestGate.run(
+      memory: MemoryWatch(pressure: pressure),
+      { site in
+        site.routes = [try .route("/**", Self.policy(.enforce, max: 1 << 20, memory: 1 << 20))]
+        app.admit(to: &site)
+      }
+    ) { gate, upstream in
+      #expect(try app.enroll(at: gate).status == 200)
+      // One connection after the other: beside it no other is taken when memory is short.
+      let request = try app.request("POST", "/v1", body: Self.body, at: gate)
+      let client = try gate.connect()
+      try client.send(Array(request.dropLast()))
+      #expect(files == 0 || eventually { gate.temporaryFileCount == files })
+      try client.send(Array(request.suffix(1)))
+      #expect(try client.readAnswer().status == 200)
+      #expect(upstream.requests.first?.message.body == Self.body)
+    }
+  }
+
+  @Test func nothingIsBegunWhenThereIsNoMemory() async throws {
+    try await TestGate.run(memory: MemoryWatch(pressure: .critical)) { gate, upstream in
+      let whole = try gate.exchange("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+      let begun = try gate.exchange("GET / HTTP/1.1\r\nHost: a\r\n")
+      #expect([whole, begun].map(\.status) == [503, 503] && whole.value("Retry-After") != nil)
+      #expect(upstream.requests.isEmpty)
+      #expect(try gate.log(count: 2).allSatisfy { $0.members["code"] as? String == "overloaded" })
     }
   }
 

@@ -47,8 +47,11 @@ public final class MemoryWatch: Sendable {
   /// How short of memory the process is, as of a quarter of a second ago at most.
   public var pressure: MemoryPressure { MemoryPressure(rawValue: level.load(ordering: .relaxed)) ?? .critical }
 
-  /// A watch that never sees any pressure.
+  /// A watch that sees no pressure until it is started.
   public init() {}
+
+  /// One that sees this pressure, for tests.
+  package init(pressure: MemoryPressure) { level.store(pressure.rawValue, ordering: .relaxed) }
 
   /// Begins to watch. `limit` is what the process may keep in memory, in bytes; its address space is held against RLIMIT_AS besides.
   /// `onChange` is called on the watch's thread.

@@ -19,7 +19,7 @@ final class TestGate: Sendable {
   private let folder: TemporaryFolder
   private let log: LogWriter
 
-  private init(_ site: Site, folder: TemporaryFolder, diagnostics: Diagnostics) async throws {
+  private init(_ site: Site, folder: TemporaryFolder, diagnostics: Diagnostics, memory: MemoryWatch) async throws {
     self.folder = folder
     log = try LogWriter(.file(folder.file("access.log")))
     let listener = try ListeningSocket(SocketAddress(host: "127.0.0.1", port: 0)!)
@@ -27,7 +27,7 @@ final class TestGate: Sendable {
     let services = WorkerServices(
       upstreams: site.upstreams.map { UpstreamServers($0, registry: MetricRegistry(), diagnostics: diagnostics) },
       verifier: BackgroundThread(name: "verifier", queueMax: 8), accessLog: log, diagnostics: diagnostics,
-      limits: SharedLimits(site))
+      limits: SharedLimits(site, memory: memory))
     worker = Worker(number: 0, site: site, services: services) { _ in MemoryStoreClient(MemoryStore()) }
     await worker.start([listener])
   }
@@ -91,7 +91,8 @@ final class TestGate: Sendable {
   /// `site` has one listener, one upstream `api` and one open route to it, before `change`.
   static func run(
     script: @escaping ScriptedUpstream.Script = { try $0.answer("hello") }, upstreamPort: UInt16? = nil,
-    _ change: (inout Site) throws -> Void = { _ in }, _ body: (TestGate, ScriptedUpstream) async throws -> Void
+    memory: MemoryWatch = MemoryWatch(), _ change: (inout Site) throws -> Void = { _ in },
+    _ body: (TestGate, ScriptedUpstream) async throws -> Void
   ) async throws {
     let upstream = try ScriptedUpstream(script)
     defer { upstream.stop() }
@@ -103,7 +104,7 @@ final class TestGate: Sendable {
       gate: GateSettings(apps: []))
     site.temporaryFolder = folder.path
     try change(&site)
-    let gate = try await TestGate(site, folder: folder, diagnostics: diagnostics)
+    let gate = try await TestGate(site, folder: folder, diagnostics: diagnostics, memory: memory)
     let result: Result<Void, any Error>
     do { result = .success(try await body(gate, upstream)) } catch { result = .failure(error) }
     await gate.end()
