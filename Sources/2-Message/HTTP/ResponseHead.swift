@@ -58,14 +58,15 @@ extension ResponseHead {
   /// Not after a 204 that announces a body, which it must not (RFC 9110 section 8.6): an upstream that errs there may go on to send it,
   /// and what comes late would be taken for the next request's answer.
   public var keepsAlive: Bool {
-    if announcesAbsentBody && parser.line.status == 204 { return false }
+    if parser.line.status == 204 && announcesAbsentBody { return false }
     return ConnectionReuse.persists(parser.line.version, parser.connection)
   }
 
   /// Whether a body is announced where none comes, as it rightly is in answers to `HEAD` and in a 304 (RFC 9110 sections 9.3.2 and
   /// 15.4.5). A server that errs sends it all the same.
   public var announcesAbsentBody: Bool {
-    framing == .none && (parser.framingFields.isChunked || parser.framingFields.contentLength ?? 0 > 0)
+    guard parser.method == .head || hasNoBodyByStatus else { return false }
+    return parser.framingFields.isChunked || parser.framingFields.contentLength ?? 0 > 0
   }
 
   /// How the body is framed for a client of `version`: one that does not know chunks learns the end from the connection's.

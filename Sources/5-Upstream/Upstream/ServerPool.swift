@@ -41,12 +41,13 @@ final class ServerPool {
   /// An idle connection that is still whole; the one used last, since the server has had the least time to close it.
   func takeIdle() -> UpstreamConnection? {
     let now = loop.now
-    var index = idle.count
-    while index > 0 {
-      index -= 1
-      let connection = idle[index]
-      if connection.rests(at: now) && connection.isClean { continue }
-      if index == idle.count - 1 { idle.removeLast() } else { idle.remove(at: index) }
+    var resting: [UpstreamConnection] = []
+    defer { if !resting.isEmpty { idle.append(contentsOf: resting.reversed()) } }
+    while let connection = idle.popLast() {
+      if connection.rests(at: now) && connection.isClean {
+        resting.append(connection)
+        continue
+      }
       metrics.idle.add(-1)
       if connection.isClean && connection.idleSince.advanced(byMilliseconds: settings.poolIdleTimeoutMilliseconds) > now {
         connection.markReused()
