@@ -103,6 +103,9 @@ import Testing
     stage.server.noteUnreachable("connection refused", now: Self.now)
     stage.server.noteReached()
     #expect(stage.server.condition == .unhealthy)
+    // It got no requests anyway: nothing is told twice.
+    #expect(stage.lines().count == 1)
+    #expect(stage.value("attestgate_upstream_ejections_total", MetricLabel("reason", "connect")) == 0)
     #expect(!stage.server.claimTrial(now: Self.later, until: .never))
   }
 

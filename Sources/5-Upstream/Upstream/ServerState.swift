@@ -98,7 +98,7 @@ final class ServerState: Sendable {
   /// No connection could be made.
   func noteUnreachable(_ reason: String, now: Instant) {
     change { facts in
-      if facts.reach == .up {
+      if facts.condition == .up {
         metrics.count(.connect)
         tell(facts, .warning, "is down: \(reason); it is passed over for \(pauseMilliseconds / 1_000) s, then one request tries it")
       }

@@ -41,14 +41,15 @@ public actor UpstreamMonitor {
       let found = await resolver.resolve(host: name.server.host, port: name.server.port)
       let (joined, left) = upstream.take(found, of: name)
       for server in joined { check(server, of: upstream) }
+      let knowsNone = !upstream.all.contains { $0.origin === name }
       if found.isEmpty {
         upstream.metrics.countLookUpFailure()
-        if !isFailing { upstream.metrics.tell(.warning, "no address was found for \(name.server.name); those known before are used") }
+        let remedy = knowsNone ? "it is asked for every second" : "those known before are used"
+        if !isFailing { upstream.metrics.tell(.warning, "no address was found for \(name.server.name); \(remedy)") }
       } else if isFailing || !joined.isEmpty || !left.isEmpty {
         upstream.metrics.tell(.notice, "\(name.server.name) has the addresses \(found.map(\.host).joined(separator: ", "))")
       }
       isFailing = found.isEmpty
-      let knowsNone = !upstream.all.contains { $0.origin === name }
       await pause(name, milliseconds: knowsNone ? Self.retryMilliseconds : upstream.settings.resolveIntervalMilliseconds)
     }
   }
