@@ -66,6 +66,8 @@ let package = Package(
     module("1-Wire", "Telemetry", ["Bytes", "EventLoop", "CLinux"]),
     module("1-Wire", "EventLoop", ["Bytes", "CLinux"]),
 
+    module("1-Wire", "TLS", ["Bytes", "EventLoop", "COpenSSL"]),
+
     module("2-Message", "HTTP", ["Bytes"]),
 
     module("3-Route", "Routing", ["Bytes"]),
@@ -111,6 +113,7 @@ let package = Package(
     tests("EventLoop", ["Bytes"]),
     tests("Gate", ["Fixtures", "Bytes", "EventLoop", "HTTP", "Routing", "Cryptography", "AppAttest", "Store"]),
     tests("Telemetry", []),
+    tests("TLS", ["Fixtures", "Bytes", "EventLoop"]),
     tests("Cryptography", ["Bytes", "COpenSSL"]),
     tests("Routing", ["Bytes"]),
     tests("Administration", ["Fixtures", "Bytes", "EventLoop", "Telemetry", "Store", "Gate", "Exchange"]),

@@ -13,6 +13,8 @@
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
 
+#include "tls.h"
+
 /* SHA-256 in the caller's memory. EVP, which the deprecation points to, makes two objects for each message; these three functions
    stay in libcrypto, and EVP itself ends in them. */
 #pragma GCC diagnostic push

@@ -36,7 +36,11 @@ public final class Socket: WaitSource {
   /// Bytes asked for in one read.
   public static let readBytes = 16 << 10
 
-  private var descriptor: Int32
+  private(set) var descriptor: Int32
+  /// What encrypts, if anything does.
+  private var layer: SocketLayer?
+  /// Whether the peer may be told that this is the end.
+  private var endsInOrder = true
   /// The other end, for logs and forwarded-for fields.
   public let peer: SocketAddress
 
@@ -65,7 +69,13 @@ public final class Socket: WaitSource {
   public var peerSendsNoMore: Bool { isReadClosed }
 
   /// Whether something unread, or the end, is waiting, as far as the loop has heard.
-  public var hasSomethingToRead: Bool { isReadable }
+  public var hasSomethingToRead: Bool { isReadable && (layer.map(\.hasSomethingToRead) ?? true) }
+
+  /// Whether a layer is between its user and the wire.
+  public var isLayered: Bool { layer != nil }
+
+  /// Puts a layer between its user and the wire, from now on.
+  package func put(_ layer: SocketLayer) { self.layer = layer }
 
   /// Bytes that the kernel has taken and the peer's has not confirmed yet; of a Unix socket, those that the peer has not read.
   public var unconfirmedByteCount: Int { descriptor >= 0 ? Int(clinux_unconfirmed(descriptor)) : 0 }
@@ -115,6 +125,7 @@ public final class Socket: WaitSource {
   /// Appends what is there to `queue`, at most what fits: at least `minimum` bytes of room are made.
   public func read(into queue: inout ByteQueue, minimum: Int = Socket.readBytes) -> ReadOutcome {
     guard descriptor >= 0 else { return .failed(EBADF) }
+    if let layer { return layer.read(into: &queue, minimum: minimum) }
     var room = 0
     while true {
       let count = unsafe queue.appendFilling(minimum: minimum) { buffer in
@@ -142,6 +153,7 @@ public final class Socket: WaitSource {
 
   /// Writes from the front of `queue` and consumes what the kernel took.
   public func write(from queue: inout ByteQueue) -> WriteOutcome {
+    if let layer { return layer.write(from: &queue) }
     while !queue.isEmpty {
       let count = queue.withReadable { bytes in
         unsafe bytes.withUnsafeBytes { unsafe send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
@@ -159,6 +171,7 @@ public final class Socket: WaitSource {
       let outcome = write(from: &first)
       return outcome == .complete ? write(from: &second) : outcome
     }
+    if let layer { return layer.write(from: &first, then: &second) }
     let total = first.count + second.count
     let count = first.withReadable { head in
       second.withReadable { body in
@@ -194,17 +207,22 @@ public final class Socket: WaitSource {
 
   /// Says that no more will be sent, and keeps reading: the beginning of a lingering close (RFC 9112 section 9.6).
   public func shutDownWriting() {
-    if descriptor >= 0 { _ = shutdown(descriptor, Int32(SHUT_WR)) }
+    guard descriptor >= 0 else { return }
+    layer?.finish()
+    _ = shutdown(descriptor, Int32(SHUT_WR))
   }
 
   /// Makes ``close()`` send a reset: the peer must not take what it has for the whole.
   public func resetOnClose() {
-    if descriptor >= 0 { _ = clinux_reset_on_close(descriptor) }
+    guard descriptor >= 0 else { return }
+    endsInOrder = false
+    _ = clinux_reset_on_close(descriptor)
   }
 
   /// Closes; whoever still waits for it is woken.
   public func close() {
     guard descriptor >= 0 else { return }
+    if endsInOrder { layer?.finish() }
     loop.unregister(self, descriptor: nil)
     loop.forgetTimer(of: self)
     _ = CLinux.close(descriptor)

@@ -29,6 +29,10 @@ public class WaitSource {
   /// The peer will send no more: it closed, or shut its sending half.
   final var isReadClosed = false
 
+  // A layer's read may have to write first, and its write to read.
+  final var readsWhenWritable = false
+  final var writesWhenReadable = false
+
   final var readLink = Link()
   final var writeLink = Link()
   final var hangUpLink = Link()
@@ -40,8 +44,11 @@ public class WaitSource {
     if failed || events & UInt32(CLINUX_EPOLLRDHUP) != 0 { isReadClosed = true }
     if isReadClosed || events & UInt32(CLINUX_EPOLLIN) != 0 { becomeReadable() }
     if failed || events & UInt32(CLINUX_EPOLLOUT) != 0 {
-      isWritable = true
-      end(writeLink)
+      becomeWritable()
+      if readsWhenWritable {
+        readsWhenWritable = false
+        becomeReadable()
+      }
     }
     if failed {
       isHungUp = true
@@ -52,6 +59,14 @@ public class WaitSource {
   final func becomeReadable() {
     isReadable = true
     end(readLink)
+    guard writesWhenReadable else { return }
+    writesWhenReadable = false
+    becomeWritable()
+  }
+
+  private final func becomeWritable() {
+    isWritable = true
+    end(writeLink)
   }
 
   /// Ends whatever waits here as if everything had become ready: the owner closed the source.

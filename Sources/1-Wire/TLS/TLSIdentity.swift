@@ -1,0 +1,124 @@
+import COpenSSL
+
+/// A certificate with the chain below its root, and the private key that belongs to it. Immutable, and shared by threads.
+@safe
+public final class TLSIdentity: @unchecked Sendable {
+  /// What kind of key it has: a server may have one of each for a name, and the client chooses.
+  public enum KeyKind: String, Sendable, CaseIterable {
+    /// RSA, at least 2,048 bits.
+    case rsa = "RSA"
+    /// An elliptic curve.
+    case ellipticCurve = "ECDSA"
+    /// Ed25519.
+    case edwards = "Ed25519"
+  }
+
+  /// The DNS names that it is good for, in lower case, wildcards as they are; the subject's common name where there are none.
+  public let names: [String]
+  /// When it expires, in seconds since 1970.
+  public let notAfter: Int
+  /// When it begins to hold, in seconds since 1970.
+  public let notBefore: Int
+  /// The kind of its key.
+  public let keyKind: KeyKind
+
+  // Immutable once made; libcrypto counts their references atomically.
+  let certificate: OpaquePointer
+  let chain: OpaquePointer
+  let key: OpaquePointer
+
+  /// Reads PEM: a certificate first, then its chain, and a private key without a passphrase that belongs to it.
+  public init(certificate certificatePEM: [UInt8], privateKey keyPEM: [UInt8]) throws(TLSFailure) {
+    ERR_clear_error()
+    defer { ERR_clear_error() }
+    var certificates = unsafe Self.certificates(certificatePEM)
+    guard let leaf = unsafe certificates.first else { throw TLSFailure(.ours, "there is no certificate in PEM form") }
+    unsafe certificates.removeFirst()
+    defer {
+      for unsafe certificate in unsafe certificates { unsafe X509_free(certificate) }
+    }
+    guard let key = unsafe Self.privateKey(keyPEM) else {
+      unsafe X509_free(leaf)
+      throw TLSFailure(.ours, "there is no private key in PEM form without a passphrase")
+    }
+    guard unsafe X509_check_private_key(leaf, key) == 1, let kind = unsafe Self.kind(of: key),
+      let notBefore = unsafe Self.seconds(X509_get0_notBefore(leaf)), let notAfter = unsafe Self.seconds(X509_get0_notAfter(leaf)),
+      let chain = unsafe cossl_certificates_new()
+    else {
+      let matches = unsafe X509_check_private_key(leaf, key) == 1
+      let isKnown = unsafe Self.kind(of: key) != nil
+      unsafe X509_free(leaf)
+      unsafe EVP_PKEY_free(key)
+      guard matches else { throw TLSFailure(.ours, "the private key is another certificate's") }
+      throw TLSFailure(.ours, isKnown ? "the certificate is malformed" : "the key is neither RSA of 2048 bits or more, ECDSA nor Ed25519")
+    }
+    for unsafe certificate in unsafe certificates { _ = unsafe cossl_certificates_push(chain, certificate) }
+    unsafe self.certificate = unsafe leaf
+    unsafe self.key = unsafe key
+    unsafe self.chain = unsafe chain
+    keyKind = kind
+    self.notBefore = notBefore
+    self.notAfter = notAfter
+    names = unsafe Self.names(of: leaf)
+  }
+
+  deinit {
+    unsafe X509_free(certificate)
+    unsafe cossl_certificates_free(chain)
+    unsafe EVP_PKEY_free(key)
+  }
+
+  /// Every certificate in PEM form in `text`; the caller frees them.
+  static func certificates(_ text: [UInt8]) -> [OpaquePointer] {
+    var found: [OpaquePointer] = unsafe []
+    unsafe text.withUnsafeBytes { bytes in
+      guard let source = unsafe BIO_new_mem_buf(bytes.baseAddress, Int32(bytes.count)) else { return }
+      defer { unsafe _ = BIO_free(source) }
+      while let certificate = unsafe PEM_read_bio_X509(source, nil, nil, nil) { unsafe found.append(certificate) }
+    }
+    return unsafe found
+  }
+
+  private static func privateKey(_ text: [UInt8]) -> OpaquePointer? {
+    unsafe text.withUnsafeBytes { bytes in
+      guard let source = unsafe BIO_new_mem_buf(bytes.baseAddress, Int32(bytes.count)) else { return nil }
+      defer { unsafe _ = BIO_free(source) }
+      // Nobody is there to be asked for a passphrase.
+      return unsafe PEM_read_bio_PrivateKey(source, nil, { _, _, _, _ in 0 }, nil)
+    }
+  }
+
+  private static func kind(of key: OpaquePointer) -> KeyKind? {
+    switch unsafe EVP_PKEY_get_base_id(key) {
+    case EVP_PKEY_RSA where unsafe EVP_PKEY_get_bits(key) >= 2048: .rsa
+    case EVP_PKEY_EC: .ellipticCurve
+    case EVP_PKEY_ED25519: .edwards
+    default: nil
+    }
+  }
+
+  private static func seconds(_ time: UnsafePointer<ASN1_TIME>?) -> Int? {
+    var days: Int32 = 0
+    var seconds: Int32 = 0
+    let epoch = unsafe ASN1_TIME_set(nil, 0)
+    defer { unsafe ASN1_TIME_free(epoch) }
+    guard unsafe ASN1_TIME_diff(&days, &seconds, epoch, time) == 1 else { return nil }
+    return Int(days) * 86_400 + Int(seconds)
+  }
+
+  private static func names(of certificate: OpaquePointer) -> [String] {
+    var names: [String] = []
+    var text = [CChar](repeating: 0, count: 256)
+    while true {
+      let length = unsafe text.withUnsafeMutableBufferPointer { unsafe cossl_dns_name(certificate, Int32(names.count), $0.baseAddress, $0.count) }
+      guard length >= 0 else { break }
+      names.append(String(decoding: text.prefix(Int(length)).map { UInt8(bitPattern: $0) }, as: UTF8.self).lowercased())
+    }
+    guard names.isEmpty else { return names }
+    let length = unsafe text.withUnsafeMutableBufferPointer {
+      unsafe X509_NAME_get_text_by_NID(X509_get_subject_name(certificate), NID_commonName, $0.baseAddress, Int32($0.count))
+    }
+    guard length > 0 else { return [] }
+    return [String(decoding: text.prefix(Int(length)).map { UInt8(bitPattern: $0) }, as: UTF8.self).lowercased()]
+  }
+}

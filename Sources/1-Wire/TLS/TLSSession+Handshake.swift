@@ -1,0 +1,63 @@
+import COpenSSL
+public import EventLoop
+
+/// The handshake, and what it agreed upon.
+extension TLSSession {
+  /// Agrees with the peer, or says why not: the alert that tells the peer so has been sent then.
+  public func handshake(on loop: EventLoop, until deadline: Instant) async throws(TLSFailure) {
+    while true {
+      ERR_clear_error()
+      let result = unsafe SSL_do_handshake(ssl)
+      if result == 1 { break }
+      switch unsafe SSL_get_error(ssl, result) {
+      case SSL_ERROR_WANT_READ:
+        guard await loop.wait(for: .readable(socket), until: deadline) else { throw giveUp() }
+      case SSL_ERROR_WANT_WRITE:
+        guard await loop.wait(for: .writable(socket), until: deadline) else { throw giveUp() }
+      default: throw broken()
+      }
+    }
+    establish()
+    ERR_clear_error()
+    if unsafe SSL_has_pending(ssl) == 1 { socket.keepReadable() }
+  }
+
+  private func giveUp() -> TLSFailure {
+    _ = breakDown()
+    return TLSFailure(.time, "the handshake did not end in time")
+  }
+
+  private func broken() -> TLSFailure {
+    let verdict = unsafe SSL_get_verify_result(ssl)
+    _ = breakDown()
+    guard verdict == Int(X509_V_OK) else {
+      let text = unsafe String(cString: X509_verify_cert_error_string(verdict))
+      return TLSFailure(.peer, "the certificate does not hold: \(text)")
+    }
+    return failure ?? TLSFailure(.peer, "the handshake failed")
+  }
+
+  /// The version that was agreed upon.
+  public var version: TLSVersion { unsafe SSL_version(ssl) == TLS1_2_VERSION ? .tls12 : .tls13 }
+
+  /// Whether an earlier session went on: no certificate was sent.
+  public var isResumed: Bool { unsafe SSL_session_reused(ssl) == 1 }
+
+  /// SHA-256 of the certificate that the peer showed and that holds; nil when it showed none.
+  public var peerFingerprint: [UInt8]? {
+    guard let certificate = unsafe SSL_get0_peer_certificate(ssl), unsafe SSL_get_verify_result(ssl) == Int(X509_V_OK) else { return nil }
+    var digest = [UInt8](repeating: 0, count: 32)
+    let done = unsafe digest.withUnsafeMutableBufferPointer { unsafe X509_digest(certificate, EVP_sha256(), $0.baseAddress, nil) }
+    return done == 1 ? digest : nil
+  }
+
+  /// The subject of that certificate, RFC 2253.
+  public var peerSubject: String? {
+    guard let certificate = unsafe SSL_get0_peer_certificate(ssl), let output = unsafe BIO_new(BIO_s_mem()) else { return nil }
+    defer { unsafe _ = BIO_free(output) }
+    guard unsafe X509_NAME_print_ex(output, X509_get_subject_name(certificate), 0, UInt(COSSL_NAME_RFC2253)) >= 0 else { return nil }
+    var text = [UInt8](repeating: 0, count: 1024)
+    let count = unsafe text.withUnsafeMutableBufferPointer { unsafe BIO_read(output, $0.baseAddress, Int32($0.count)) }
+    return count > 0 ? String(decoding: text.prefix(Int(count)), as: UTF8.self) : nil
+  }
+}

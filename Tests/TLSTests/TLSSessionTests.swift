@@ -1,0 +1,138 @@
+import Bytes
+import EventLoop
+import Fixtures
+import Testing
+
+@testable import TLS
+
+@Suite struct TLSSessionTests {
+  let authority: CertificateAuthority
+  let issued: CertificateAuthority.Issued
+
+  init() throws {
+    authority = try CertificateAuthority()
+    issued = try authority.issue("api", names: ["api.example.com"])
+  }
+
+  private func server(_ minimum: TLSVersion = .tls12) throws -> TLSServer {
+    var settings = TLSServerSettings()
+    settings.minimumVersion = minimum
+    return try TLSServer([TLSIdentity(certificate: issued.certificate, privateKey: issued.key)], settings: settings, tickets: TicketKeys())
+  }
+
+  private func client(_ name: String = "api.example.com") throws -> TLSClient {
+    try TLSClient(TLSClientIdentity(authorities: authority.certificate, identity: nil), name: name, offersHTTP: true)
+  }
+
+  @Test func bytesPassBothWaysEncrypted() async throws {
+    try await TLSStage.run { stage in
+      let pair = try await stage.secured(server(), client())
+      #expect(pair.atServer.version == .tls13)
+      #expect(!pair.atServer.isResumed)
+      #expect(try await stage.send("GET / HTTP/1.1", from: pair.client, to: pair.server) == "GET / HTTP/1.1")
+      #expect(try await stage.send("HTTP/1.1 200 OK", from: pair.server, to: pair.client) == "HTTP/1.1 200 OK")
+    }
+  }
+
+  @Test(arguments: [1, 16_384, 16_385, 3_000_000]) func anyNumberOfBytesArrivesWhole(count: Int) async throws {
+    try await TLSStage.run { stage in
+      let pair = try await stage.secured(server(), client())
+      let text = String(repeating: "0123456789", count: (count + 9) / 10)
+      #expect(try await stage.send(text, from: pair.server, to: pair.client) == text)
+    }
+  }
+
+  @Test func twoQueuesLeaveInTheirOrder() async throws {
+    try await TLSStage.run { stage in
+      let pair = try await stage.secured(server(), client())
+      var head = ByteQueue()
+      var body = ByteQueue()
+      head.append("head;")
+      body.append(String(repeating: "body;", count: 10_000))
+      var read = ByteQueue()
+      while read.count < 50_005 {
+        _ = pair.server.write(from: &head, then: &body)
+        if case .wouldBlock = pair.client.read(into: &read) { _ = await stage.loop.wait(for: .readable(pair.client), until: stage.soon) }
+      }
+      #expect(String(decoding: read.copied(), as: UTF8.self) == "head;" + String(repeating: "body;", count: 10_000))
+    }
+  }
+
+  @Test func nothingIsReadableOnceEverythingIsRead() async throws {
+    try await TLSStage.run { stage in
+      let pair = try await stage.secured(server(), client())
+      _ = try await stage.send("answer", from: pair.server, to: pair.client)
+      // The tickets that came with the answer are no news for the user.
+      #expect(!pair.client.hasSomethingToRead)
+      _ = try await stage.send("more", from: pair.server, to: pair.client, count: 4)
+      #expect(!pair.client.hasSomethingToRead)
+    }
+  }
+
+  @Test func bytesLeftInsideTheLayerKeepTheSocketReadable() async throws {
+    try await TLSStage.run { stage in
+      let pair = try await stage.secured(server(), client())
+      var output = ByteQueue()
+      output.append("first")
+      _ = pair.server.write(from: &output)
+      output.append("second")
+      _ = pair.server.write(from: &output)
+      _ = await stage.loop.wait(for: .readable(pair.client), until: stage.soon)
+      await stage.loop.sleep(until: stage.loop.now.advanced(byMilliseconds: 20))
+      var input = ByteQueue()
+      while input.count < 11 {
+        #expect(pair.client.hasSomethingToRead)
+        guard case .bytes = pair.client.read(into: &input) else { break }
+      }
+      #expect(String(decoding: input.copied(), as: UTF8.self) == "firstsecond")
+    }
+  }
+
+  @Test func anOrderlyEndIsToldFromATruncation() async throws {
+    try await TLSStage.run { stage in
+      var input = ByteQueue()
+      let orderly = try await stage.secured(server(), client())
+      _ = try await stage.send("x", from: orderly.server, to: orderly.client)
+      orderly.server.close()
+      _ = await stage.loop.wait(for: .readable(orderly.client), until: stage.soon)
+      #expect(orderly.client.read(into: &input) == .end)
+
+      let truncated = try await stage.secured(server(), client())
+      _ = try await stage.send("x", from: truncated.server, to: truncated.client)
+      truncated.server.shutDownBelowTheLayer()
+      _ = await stage.loop.wait(for: .readable(truncated.client), until: stage.soon)
+      #expect(truncated.client.read(into: &input) == .failed(KernelError.brokenProtocol))
+      #expect(truncated.atClient.failure?.side == .network)
+    }
+  }
+
+  @Test func garbageEndsTheConnectionAndIsThePeersFault() async throws {
+    try await TLSStage.run { stage in
+      let ends = try await stage.pair()
+      let session = try #require(try server().secure(ends.server))
+      var garbage = ByteQueue()
+      garbage.append("GET / HTTP/1.1\r\nHost: plain\r\n\r\n")
+      _ = ends.client.write(from: &garbage)
+      await #expect(throws: TLSFailure(.peer, "http request")) { try await session.handshake(on: stage.loop, until: stage.soon) }
+    }
+  }
+
+  @Test func aHandshakeThatDoesNotComeEndsInTime() async throws {
+    try await TLSStage.run { stage in
+      let ends = try await stage.pair()
+      let session = try #require(try server().secure(ends.server))
+      let error = await #expect(throws: TLSFailure.self) {
+        try await session.handshake(on: stage.loop, until: stage.loop.now.advanced(byMilliseconds: 30))
+      }
+      #expect(error?.side == .time)
+      ends.client.close()
+    }
+  }
+
+  @Test func whatWasReadBeforeTLSBelongsToIt() async throws {
+    try await TLSStage.run { stage in
+      let pair = try await stage.secured(server(), client(), readsBefore: true)
+      #expect(try await stage.send("GET / HTTP/1.1", from: pair.client, to: pair.server) == "GET / HTTP/1.1")
+    }
+  }
+}
