@@ -52,7 +52,8 @@ public final class CertificateAuthority: Sendable {
     try openssl("req", "-new", "-key", keyFile, "-subj", subject, "-out", folder.file("\(file).csr"))
     try openssl(
       "x509", "-req", "-in", folder.file("\(file).csr"), "-CA", certificateFile, "-CAkey", folder.file("ca.key"), "-set_serial",
-      "\(UInt32.random(in: 1...UInt32.max))", "-days", "\(days)", "-extfile", folder.file("\(file).ext"), "-out", folder.file("\(file).leaf"))
+      "\(UInt32.random(in: 1...UInt32.max))", "-days", "\(days)", "-extfile", folder.file("\(file).ext"),
+      "-out", folder.file("\(file).leaf"))
     let chain = folder.read("\(file).leaf") + folder.read("ca.pem")
     try folder.write(chain, to: "\(file).pem")
     return Issued(certificateFile: folder.file("\(file).pem"), keyFile: keyFile)

@@ -36,6 +36,8 @@ static inline int cossl_certificates_push(STACK_OF(X509) *stack, X509 *certifica
 }
 static inline int cossl_certificates_count(const STACK_OF(X509) *stack) { return stack ? sk_X509_num(stack) : 0; }
 static inline X509 *cossl_certificates_at(const STACK_OF(X509) *stack, int index) { return sk_X509_value(stack, index); }
+/* The first one, taken out of the stack and now the caller's; null when there is none. */
+static inline X509 *cossl_certificates_take_first(STACK_OF(X509) *stack) { return stack ? sk_X509_shift(stack) : 0; }
 static inline void cossl_certificates_free(STACK_OF(X509) *stack) { sk_X509_pop_free(stack, X509_free); }
 /* Flags whose integer types differ from those of their parameters. */
 enum { COSSL_NAME_RFC2253 = XN_FLAG_RFC2253 };

@@ -24,35 +24,34 @@ public final class TLSIdentity: @unchecked Sendable {
 
   // Immutable once made; libcrypto counts their references atomically.
   let certificate: OpaquePointer
-  let chain: OpaquePointer
+  let chain: OpaquePointer?
   let key: OpaquePointer
 
   /// Reads PEM: a certificate first, then its chain, and a private key without a passphrase that belongs to it.
   public init(certificate certificatePEM: [UInt8], privateKey keyPEM: [UInt8]) throws(TLSFailure) {
     ERR_clear_error()
     defer { ERR_clear_error() }
-    var certificates = unsafe Self.certificates(certificatePEM)
-    guard let leaf = unsafe certificates.first else { throw TLSFailure(.ours, "there is no certificate in PEM form") }
-    unsafe certificates.removeFirst()
-    defer {
-      for unsafe certificate in unsafe certificates { unsafe X509_free(certificate) }
+    let chain = unsafe Self.certificates(certificatePEM)
+    guard let leaf = unsafe cossl_certificates_take_first(chain) else {
+      unsafe cossl_certificates_free(chain)
+      throw TLSFailure(.ours, "there is no certificate in PEM form")
     }
     guard let key = unsafe Self.privateKey(keyPEM) else {
       unsafe X509_free(leaf)
+      unsafe cossl_certificates_free(chain)
       throw TLSFailure(.ours, "there is no private key in PEM form without a passphrase")
     }
     guard unsafe X509_check_private_key(leaf, key) == 1, let kind = unsafe Self.kind(of: key),
-      let notBefore = unsafe Self.seconds(X509_get0_notBefore(leaf)), let notAfter = unsafe Self.seconds(X509_get0_notAfter(leaf)),
-      let chain = unsafe cossl_certificates_new()
+      let notBefore = unsafe Self.seconds(X509_get0_notBefore(leaf)), let notAfter = unsafe Self.seconds(X509_get0_notAfter(leaf))
     else {
       let matches = unsafe X509_check_private_key(leaf, key) == 1
       let isKnown = unsafe Self.kind(of: key) != nil
       unsafe X509_free(leaf)
+      unsafe cossl_certificates_free(chain)
       unsafe EVP_PKEY_free(key)
       guard matches else { throw TLSFailure(.ours, "the private key is another certificate's") }
       throw TLSFailure(.ours, isKnown ? "the certificate is malformed" : "the key is neither RSA of 2048 bits or more, ECDSA nor Ed25519")
     }
-    for unsafe certificate in unsafe certificates { _ = unsafe cossl_certificates_push(chain, certificate) }
     unsafe self.certificate = unsafe leaf
     unsafe self.key = unsafe key
     unsafe self.chain = unsafe chain
@@ -68,15 +67,18 @@ public final class TLSIdentity: @unchecked Sendable {
     unsafe EVP_PKEY_free(key)
   }
 
-  /// Every certificate in PEM form in `text`; the caller frees them.
-  static func certificates(_ text: [UInt8]) -> [OpaquePointer] {
-    var found: [OpaquePointer] = unsafe []
+  /// Every certificate in PEM form in `text`, as one stack, which the caller frees.
+  static func certificates(_ text: [UInt8]) -> OpaquePointer? {
     unsafe text.withUnsafeBytes { bytes in
-      guard let source = unsafe BIO_new_mem_buf(bytes.baseAddress, Int32(bytes.count)) else { return }
+      let found = unsafe cossl_certificates_new()
+      guard let source = unsafe BIO_new_mem_buf(bytes.baseAddress, Int32(bytes.count)) else { return unsafe found }
       defer { unsafe _ = BIO_free(source) }
-      while let certificate = unsafe PEM_read_bio_X509(source, nil, nil, nil) { unsafe found.append(certificate) }
+      while let certificate = unsafe PEM_read_bio_X509(source, nil, nil, nil) {
+        _ = unsafe cossl_certificates_push(found, certificate)
+        unsafe X509_free(certificate)
+      }
+      return unsafe found
     }
-    return unsafe found
   }
 
   private static func privateKey(_ text: [UInt8]) -> OpaquePointer? {
@@ -110,7 +112,9 @@ public final class TLSIdentity: @unchecked Sendable {
     var names: [String] = []
     var text = [CChar](repeating: 0, count: 256)
     while true {
-      let length = unsafe text.withUnsafeMutableBufferPointer { unsafe cossl_dns_name(certificate, Int32(names.count), $0.baseAddress, $0.count) }
+      let length = unsafe text.withUnsafeMutableBufferPointer {
+        unsafe cossl_dns_name(certificate, Int32(names.count), $0.baseAddress, $0.count)
+      }
       guard length >= 0 else { break }
       names.append(String(decoding: text.prefix(Int(length)).map { UInt8(bitPattern: $0) }, as: UTF8.self).lowercased())
     }

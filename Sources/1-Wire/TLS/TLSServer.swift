@@ -37,7 +37,7 @@ public final class TLSServer: @unchecked Sendable {
     do throws(TLSFailure) {
       for set in choice.sets { unsafe contexts.append(try Self.context(set.map { identities[$0] }, settings)) }
     } catch {
-      for unsafe context in unsafe contexts { unsafe SSL_CTX_free(context) }
+      for index in unsafe contexts.indices { unsafe SSL_CTX_free(contexts[index]) }
       throw error
     }
     precondition(defaultSet == 0)
@@ -53,7 +53,7 @@ public final class TLSServer: @unchecked Sendable {
   }
 
   deinit {
-    for unsafe context in unsafe contexts { unsafe SSL_CTX_free(context) }
+    for index in unsafe contexts.indices { unsafe SSL_CTX_free(contexts[index]) }
   }
 
   /// Puts TLS between `socket` and its user; `received` is what of it was read already. Nil when there is no memory.
@@ -82,9 +82,10 @@ public final class TLSServer: @unchecked Sendable {
       _ = unsafe SSL_CTX_set_timeout(context, TicketKeys.sealingSeconds)
       if let authorities = settings.clientAuthorities {
         try unsafe TLSDefaults.trust(authorities, in: context)
-        for unsafe authority in unsafe TLSIdentity.certificates(authorities) {
-          _ = unsafe SSL_CTX_add_client_CA(context, authority)
-          unsafe X509_free(authority)
+        let stack = unsafe TLSIdentity.certificates(authorities)
+        defer { unsafe cossl_certificates_free(stack) }
+        for index in 0..<(unsafe cossl_certificates_count(stack)) {
+          _ = unsafe SSL_CTX_add_client_CA(context, cossl_certificates_at(stack, index))
         }
         unsafe SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nil)
       }

@@ -47,12 +47,11 @@ enum TLSDefaults {
       return
     }
     let authorities = unsafe TLSIdentity.certificates(pem)
-    defer {
-      for unsafe authority in unsafe authorities { unsafe X509_free(authority) }
-    }
-    guard unsafe !authorities.isEmpty else { throw TLSFailure(.ours, "there is no certificate in PEM form") }
+    defer { unsafe cossl_certificates_free(authorities) }
+    let count = unsafe cossl_certificates_count(authorities)
+    guard count > 0 else { throw TLSFailure(.ours, "there is no certificate in PEM form") }
     let store = unsafe SSL_CTX_get_cert_store(context)
-    for unsafe authority in unsafe authorities where unsafe X509_STORE_add_cert(store, authority) != 1 {
+    for index in 0..<count where unsafe X509_STORE_add_cert(store, cossl_certificates_at(authorities, index)) != 1 {
       throw .drained(.ours, "an authority's certificate is not taken")
     }
     ERR_clear_error()
