@@ -81,17 +81,19 @@ let package = Package(
 
     module(
       "6-Exchange", "Exchange",
-      ["Bytes", "EventLoop", "Telemetry", "HTTP", "Routing", "Cryptography", "AppAttest", "Store", "Gate", "Upstream"]),
+      ["Bytes", "EventLoop", "TLS", "Telemetry", "HTTP", "Routing", "Cryptography", "AppAttest", "Store", "Gate", "Upstream"]),
 
     module(
       "7-Run", "Configuration",
-      ["Bytes", "EventLoop", "HTTP", "Routing", "Cryptography", "AppAttest", "Store", "Gate", "Upstream", "Exchange", "CYAML"]),
+      [
+        "Bytes", "EventLoop", "TLS", "HTTP", "Routing", "Cryptography", "AppAttest", "Store", "Gate", "Upstream", "Exchange", "CYAML",
+      ]),
     module("7-Run", "Administration", ["Bytes", "EventLoop", "Telemetry", "HTTP", "Store", "Exchange", "CLinux"]),
     module("7-Run", "SimulatedDevice", ["Bytes", "EventLoop", "Cryptography", "AppAttest"]),
     .executableTarget(
       name: "attestgate",
       dependencies: [
-        "Bytes", "EventLoop", "Telemetry", "HTTP", "Routing", "Cryptography", "AppAttest", "Store", "Gate", "Upstream", "Exchange",
+        "Bytes", "EventLoop", "TLS", "Telemetry", "HTTP", "Routing", "Cryptography", "AppAttest", "Store", "Gate", "Upstream", "Exchange",
         "Configuration", "Administration", "SimulatedDevice", "CHiredis", "CLinux",
       ],
       path: "Sources/7-Run/attestgate", swiftSettings: settings),

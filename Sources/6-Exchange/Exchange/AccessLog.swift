@@ -2,6 +2,7 @@ import Bytes
 import EventLoop
 import Gate
 import HTTP
+import TLS
 import Telemetry
 
 /// One worker's access log: a JSON object a line, buffered, handed to the writer's thread.
@@ -55,7 +56,9 @@ final class AccessLog {
       pending.append(",\"upstream_failure\":")
       JSONText.append(failure, to: &pending)
     }
-    pending.append(",\"tls\":null}\n")
+    pending.append(",\"tls\":")
+    if let version = connection.tls?.version { JSONText.append(version.rawValue, to: &pending) } else { pending.append("null") }
+    pending.append("}\n")
     if pending.count > Self.pendingBytesMax { flush() }
   }
 

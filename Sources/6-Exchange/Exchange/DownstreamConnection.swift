@@ -57,6 +57,8 @@ final class DownstreamConnection {
   private(set) var believesForwarding: Bool
   /// Whether the peer told that it speaks TLS with the client.
   private(set) var peerSpeaksTLS = false
+  /// What was agreed upon with it, where the listener speaks TLS.
+  var tls: ClientTLS? { didSet { peerSpeaksTLS = peerSpeaksTLS || tls != nil } }
 
   init(
     socket: Socket, slot: consuming ConnectionSlot, loop: EventLoop, listener: ServedListener, metrics: LimitMetrics, memory: MemoryWatch

@@ -15,7 +15,7 @@ extension Exchange {
     }
   }
 
-  /// Whether the client spoke TLS: with the peer before the gate, since the gate speaks none.
+  /// Whether the client spoke TLS: with the gate, or with the peer before it.
   var clientSpeaksTLS: Bool { record.forwardedTLS ?? connection.peerSpeaksTLS }
 
   /// Writes the fields about the client: `X-Forwarded-For` goes on where a trusted peer began it, the others are a trusted peer's own
@@ -37,6 +37,7 @@ extension Exchange {
       head.withBytes { output.append($0.bytes(at: authority)) }
       output.append("\r\n")
     }
+    if let fields = connection.tls?.certificateFields { output.append(fields) }
     guard adds.contains(.requestID) else { return }
     output.append("X-Request-Id: ")
     record.appendIdentifier(to: &output)

@@ -3,6 +3,7 @@ import EventLoop
 import Gate
 import HTTP
 import Routing
+import TLS
 import Telemetry
 import Upstream
 
@@ -41,6 +42,11 @@ final class Exchange {
     if connection.listener.settings.expectsProxyHeader, let refusal = await connection.readProxyHeader() {
       worker.metrics.countProxyHeader(refusal)
       if refusal == .tooManyConnections { worker.metrics.limits.refusedByAddress.add() }
+      return connection.socket.close()
+    }
+    if let failure = await connection.secure(counting: worker.metrics.handshakes) {
+      worker.metrics.handshakes.count(failure)
+      if failure.side == .time { worker.metrics.limits.count(.handshake) }
       return connection.socket.close()
     }
     while true {

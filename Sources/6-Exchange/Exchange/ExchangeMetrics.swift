@@ -80,6 +80,7 @@ final class WorkerMetrics {
   let connections: Gauge
   let requestsInFlight: Gauge
   let limits: LimitMetrics
+  let handshakes: HandshakeMetrics
   /// Open tunnels.
   let tunnels: Gauge
   let storeUp: Gauge
@@ -90,6 +91,7 @@ final class WorkerMetrics {
     connections = registry.gauge(MetricFamily("attestgate_connections", .gauge, "Open connections of clients."))
     requestsInFlight = registry.gauge(MetricFamily("attestgate_requests_in_flight", .gauge, "Requests being served."))
     limits = LimitMetrics(registry: registry)
+    handshakes = HandshakeMetrics(registry: registry)
     tunnels = registry.gauge(MetricFamily("attestgate_tunnels", .gauge, "Open WebSocket connections through the gate."))
     storeUp = registry.gauge(MetricFamily("attestgate_store_up", .gauge, "Workers whose store takes commands."))
   }

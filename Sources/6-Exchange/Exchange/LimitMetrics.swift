@@ -17,6 +17,8 @@ final class LimitMetrics {
 
   /// Which time ran out.
   enum Timeout: String, CaseIterable {
+    /// `tls.handshake_timeout`.
+    case handshake
     /// `head_timeout`.
     case head
     /// `body_timeout`.

@@ -49,6 +49,8 @@ public struct ListenerSettings: Sendable {
   public var trustedPeers = TrustedPeers()
   /// Whether every connection begins with a PROXY header (`proxy_protocol`).
   public var expectsProxyHeader = false
+  /// `tls`; nil where the listener speaks plain HTTP.
+  public var tls: ListenerTLS?
   /// `underscore_headers`.
   public var underscoreFields: UnderscoreFields = .drop
   /// Request line and fields together; more is 431.

@@ -8,9 +8,12 @@ final class ServedListener: Sendable {
   let headLimits: HeadLimits
   /// What becomes of a request's fields, by route.
   let fieldPolicies: [FieldPolicy]
+  /// What its clients are shown; nil where it speaks plain HTTP.
+  let certificates: ListenerCertificates?
 
-  init(_ settings: ListenerSettings, site: Site) {
+  init(_ settings: ListenerSettings, site: Site, certificates: ListenerCertificates? = nil) {
     self.settings = settings
+    self.certificates = certificates
     headLimits = HeadLimits(
       headBytesMax: settings.headBytesMax, startLineBytesMax: settings.requestLineBytesMax, fieldCountMax: settings.fieldCountMax)
     let underscores: FieldPolicy.Underscores =

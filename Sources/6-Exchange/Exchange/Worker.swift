@@ -78,7 +78,7 @@ public actor Worker {
   private func accept(_ index: Int) async {
     guard let context else { return }
     let acceptor = acceptors[index]
-    let listener = ServedListener(site.listeners[index], site: site)
+    let listener = context.listeners[index]
     while !context.isDraining {
       _ = await loop.wait(for: .readable(acceptor), until: .never)
       guard let pause = acceptWaiting(acceptor, listener, context.limits.connections[index], context) else { continue }
@@ -182,7 +182,7 @@ public actor Worker {
     guard let context, !context.isDraining else { return }
     context.isDraining = true
     for (index, acceptor) in acceptors.enumerated() {
-      let listener = ServedListener(site.listeners[index], site: site)
+      let listener = context.listeners[index]
       while acceptor.isOpen, case .connection(let socket) = acceptor.accept() {
         if let slot = context.limits.connections[index].reserve(always: true) { serve(socket, slot, listener, context) }
       }

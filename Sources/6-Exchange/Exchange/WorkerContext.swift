@@ -13,6 +13,8 @@ final class WorkerContext {
   let router: Router
   let routes: [ServedRoute]
   let upstreams: [UpstreamGroup]
+  /// In the order of the site's listeners.
+  let listeners: [ServedListener]
   let gate: Gate
   let challenges: ChallengeEndpoint
   let enrolments: EnrolmentEndpoint
@@ -46,6 +48,9 @@ final class WorkerContext {
     challenges = ChallengeEndpoint(settings: site.gate, store: store)
     enrolments = EnrolmentEndpoint(settings: site.gate, store: store, background: services.verifier)
     endpointPaths = EndpointPaths(site.endpoints)
+    listeners = site.listeners.enumerated().map { index, settings in
+      ServedListener(settings, site: site, certificates: services.certificates.isEmpty ? nil : services.certificates[index])
+    }
     metrics = WorkerMetrics(registry: registry)
     noRouteMetrics = RouteMetrics(registry: registry, route: "none")
     endpointMetrics = RouteMetrics(registry: registry, route: "endpoints")
@@ -92,6 +97,8 @@ public struct WorkerServices: Sendable {
   public var diagnostics: Diagnostics
   /// What is counted for all workers together.
   public var limits: SharedLimits
+  /// By listener, nil for those that speak plain HTTP; empty where all do.
+  public var certificates: [ListenerCertificates?] = []
 
   /// Shared services.
   public init(

@@ -7,6 +7,7 @@ import Exchange
 import FoundationEssentials
 import Gate
 import Store
+import TLS
 import Synchronization
 import Telemetry
 import Upstream
@@ -52,6 +53,7 @@ private final class Process {
   private let listeners: [ListeningSocket]
   private let workers: [Worker]
   private let monitor: UpstreamMonitor?
+  private let certificates: CertificateWatch
   private let admin: (listener: AdminListener, socket: ListeningSocket)?
 
   /// Opens everything that can fail, in the order in which an operator would look.
@@ -71,14 +73,21 @@ private final class Process {
     monitor = UpstreamMonitor(upstreams)
     let memory = MemoryWatch()
     MemoryReport(processMetrics, diagnostics).watch(memory, configuration.memory)
-    let services = WorkerServices(
+    let tickets = TicketKeys()
+    let certificates = try configuration.listeners.map { listener throws(TLSFailure) in
+      try listener.tls.map { settings throws(TLSFailure) in try ListenerCertificates(settings, tickets: tickets) }
+    }
+    var services = WorkerServices(
       upstreams: upstreams, verifier: BackgroundThread(name: "verifier", queueMax: 64), accessLog: accessLog,
       diagnostics: diagnostics, limits: SharedLimits(site, memory: memory))
+    services.certificates = certificates
     let storeMaker = StoreMaker(configuration.store, resolver: NameResolver())
+    let workerServices = services
     workers = (0..<configuration.workerCount).map { number in
-      Worker(number: number, site: site, services: services) { storeMaker.make(on: $0) }
+      Worker(number: number, site: site, services: workerServices) { storeMaker.make(on: $0) }
     }
     let workers = workers
+    self.certificates = CertificateWatch(certificates.compactMap { $0 }, registry: processMetrics, diagnostics: diagnostics)
     admin = adminSocket.map { socket in
       let needsStore = site.routes.allSatisfy { $0.policy.mode == .enforce && !$0.policy.admitsOnStoreFailure }
       return (AdminListener(workers: workers, process: processMetrics, needsStore: needsStore), socket)
@@ -94,7 +103,7 @@ private final class Process {
     while true {
       switch ProcessSignals.wait() {
       case .reopenLogs: accessLog.reopen()
-      case .hangUp: diagnostics.note(.warning, "SIGHUP: this version does not reload; start it anew to read the configuration again")
+      case .hangUp: certificates.reload()
       case .terminate:
         if isStopping { return ExitCode.failed }
         isStopping = true
@@ -105,9 +114,12 @@ private final class Process {
 
   private func start() {
     let (workers, listeners, admin, diagnostics, monitor) = (workers, listeners, admin, diagnostics, monitor)
-    let places = zip(configuration.listeners.map(\.bind), listeners).map { bind, socket in
-      bind.unixPath == nil ? "http://\(BindAddress(host: bind.host, port: socket.address.port))" : bind.description
+    let places = zip(configuration.listeners, listeners).map { listener, socket in
+      guard listener.bind.unixPath == nil else { return listener.bind.description }
+      let scheme = listener.tls == nil ? "http" : "https"
+      return "\(scheme)://\(BindAddress(host: listener.bind.host, port: socket.address.port))"
     }
+    certificates.start()
     let deadline = Instant.now.advanced(byMilliseconds: Self.storeWaitMilliseconds)
     Task {
       await monitor?.start()

@@ -55,6 +55,7 @@ struct Meaning {
 
   private func listener(_ written: WrittenListener) -> ListenerSettings {
     var settings = ListenerSettings(bind: written.bind?.value ?? Self.defaultBind)
+    settings.tls = tls(written.tls)
     trust(&settings, written)
     fill(&settings.underscoreFields, written.underscoreFields)
     fill(&settings.headBytesMax, written.headBytes)

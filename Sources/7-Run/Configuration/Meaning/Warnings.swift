@@ -6,6 +6,7 @@ import Gate
 import HTTP
 import Routing
 import Store
+import TLS
 
 /// What `check` says of a configuration that works but may not be meant (config.md, the end of "Routing").
 struct Warnings {
@@ -148,16 +149,40 @@ struct Warnings {
     IPNetwork(IPAddress(high: 0xFC00_0000_0000_0000, low: 0), prefixBits: 7)!,
   ]
 
+  private static let expiryWarningSeconds = 30 * 86_400
+
+  /// A certificate that is about to expire, has expired, or does not hold yet.
+  private func warnOfExpiry(_ entry: WrittenListener, _ listener: ListenerSettings) {
+    guard let tls = listener.tls, let written = entry.tls else { return }
+    for files in tls.files {
+      guard let identity = try? ListenerCertificates.identity(files) else { continue }
+      let now = environment.unixSeconds
+      let days = (identity.notAfter - now) / 86_400
+      if identity.notAfter <= now {
+        list.add(written.pair.place, written.pair.path, "has a certificate that has expired (\(files.certificate)): clients refuse it")
+      } else if identity.notAfter < now + Self.expiryWarningSeconds {
+        list.add(written.pair.place, written.pair.path, "has a certificate that expires in \(days) day(s) (\(files.certificate)); renew it")
+      }
+      if identity.notBefore > now {
+        list.add(written.pair.place, written.pair.path, "has a certificate that does not hold yet (\(files.certificate))")
+      }
+    }
+  }
+
   private func warnOfListeners() {
     if let admin = configuration.admin, !admin.isLoopback, let written = written.admin {
       list.add(written.bind?.place ?? written.place, "\(written.path).bind", "is not loopback: metrics and health are open to the network")
     }
-    for (entry, listener) in zip(written.listeners ?? [], configuration.listeners) { warnOfTrust(entry, listener) }
+    for (entry, listener) in zip(written.listeners ?? [], configuration.listeners) {
+      warnOfTrust(entry, listener)
+      warnOfExpiry(entry, listener)
+    }
     guard configuration.routes.contains(where: { $0.policy.mode != .off }) else { return }
-    for (entry, listener) in zip(written.listeners ?? [], configuration.listeners) where !listener.bind.isLoopback {
+    for (entry, listener) in zip(written.listeners ?? [], configuration.listeners)
+    where !listener.bind.isLoopback && listener.tls == nil {
       list.add(
         entry.bind?.place ?? entry.place, "\(entry.path).bind",
-        "serves gated routes without TLS beyond this machine: whoever listens in can read them; put a TLS terminator before it")
+        "serves gated routes without TLS beyond this machine: whoever listens in can read them; give the listener tls, or put a TLS terminator before it")
     }
   }
 }

@@ -5,6 +5,7 @@ struct WrittenListener {
   var place: Place
   var path: String
   var bind: Placed<BindAddress>?
+  var tls: WrittenListenerTLS?
   var trustedProxies: Placed<[Placed<TrustedPeerText>]>?
   /// Whether the key is there at all, right or wrong.
   var trustedProxiesIsThere: Bool
@@ -27,6 +28,7 @@ struct WrittenListener {
     place = section.place
     path = section.path
     bind = section.value("bind", Address.bind)
+    tls = section.section("tls").map(WrittenListenerTLS.init)
     trustedProxies = section.list("trusted_proxies") { (text: String) throws(Wrong) -> TrustedPeerText in try TrustedPeerText(text) }
     trustedProxiesIsThere = section.has("trusted_proxies")
     proxyProtocol = section.value("proxy_protocol", Quantity.flag)
