@@ -74,10 +74,10 @@ let package = Package(
 
     module("4-Gate", "Cryptography", ["Bytes", "COpenSSL"]),
     module("4-Gate", "AppAttest", ["Bytes", "Cryptography"]),
-    module("4-Gate", "Store", ["Bytes", "EventLoop", "Telemetry", "Cryptography", "AppAttest", "CHiredis"]),
+    module("4-Gate", "Store", ["Bytes", "EventLoop", "TLS", "Telemetry", "Cryptography", "AppAttest", "CHiredis"]),
     module("4-Gate", "Gate", ["Bytes", "EventLoop", "Telemetry", "HTTP", "Routing", "Cryptography", "AppAttest", "Store"]),
 
-    module("5-Upstream", "Upstream", ["Bytes", "EventLoop", "Telemetry", "HTTP", "Gate"]),
+    module("5-Upstream", "Upstream", ["Bytes", "EventLoop", "TLS", "Telemetry", "HTTP", "Gate"]),
 
     module(
       "6-Exchange", "Exchange",

@@ -46,7 +46,7 @@ actor TLSStage {
     accepting = ends.server
     async let accepted: TLSFailure? = accept(server, readsBefore)
     do {
-      let layer = try await client.connect(ends.client, on: loop, until: soon)
+      let layer = try await client.secure(ends.client, on: loop, until: soon)
       if let failure = await accepted { throw failure }
       guard let session else { throw FixtureFailure("no session") }
       return SecuredPair(client: ends.client, server: ends.server, atServer: session, atClient: layer)

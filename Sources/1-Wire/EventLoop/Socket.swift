@@ -29,6 +29,8 @@ public enum SocketFailure: Error, Sendable, Equatable {
   case failed(Int32)
   /// The deadline passed first.
   case timedOut
+  /// The connection stood, but what was to secure it could not: the reason, for the operator. No byte of the user's was sent.
+  case notSecured(String)
 }
 
 /// A stream socket, registered edge-triggered with one loop and confined to it.

@@ -3,14 +3,21 @@ public import EventLoop
 
 /// Our side of TLS towards one kind of servers: whom we trust, and who we are. Immutable, shared by the workers.
 @safe
-public final class TLSClientIdentity: @unchecked Sendable {
+public final class TLSClientIdentity: @unchecked Sendable, Equatable {
+  /// The name that certificates must be for, where it is not the one that is connected to.
+  public let serverName: String?
+  private let authorities: [UInt8]?
+  private let identity: TLSIdentity?
   // libssl locks a context by itself.
   let context: OpaquePointer
 
   /// Servers are verified against the authorities in `authorities` (PEM), those of the system where it is nil; `identity` is shown to
   /// servers that ask.
-  public init(authorities: [UInt8]?, identity: TLSIdentity?, minimumVersion: TLSVersion = .tls12) throws(TLSFailure) {
-    let context = try unsafe TLSDefaults.context(TLS_client_method(), minimum: minimumVersion)
+  public init(authorities: [UInt8]?, identity: TLSIdentity?, serverName: String? = nil) throws(TLSFailure) {
+    self.authorities = authorities
+    self.identity = identity
+    self.serverName = serverName
+    let context = try unsafe TLSDefaults.context(TLS_client_method(), minimum: .tls12)
     do throws(TLSFailure) {
       try unsafe TLSDefaults.trust(authorities, in: context)
       unsafe SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nil)
@@ -29,6 +36,11 @@ public final class TLSClientIdentity: @unchecked Sendable {
   }
 
   deinit { unsafe SSL_CTX_free(context) }
+
+  /// Whether both trust the same and show the same.
+  public static func == (left: TLSClientIdentity, right: TLSClientIdentity) -> Bool {
+    left.authorities == right.authorities && left.identity?.source == right.identity?.source && left.serverName == right.serverName
+  }
 }
 
 /// Our side of TLS towards one server, as one loop uses it: its name, and the session that the next connection resumes.
@@ -41,18 +53,30 @@ public final class TLSClient {
   private let offersHTTP: Bool
   private var session: OpaquePointer?
 
-  /// A client of the server `name`. `offersHTTP` offers `http/1.1` by ALPN.
+  /// A client of the server `name`, unless the identity has another name for it. `offersHTTP` offers `http/1.1` by ALPN.
   public init(_ identity: TLSClientIdentity, name: String, offersHTTP: Bool) {
     self.identity = identity
-    self.name = name
+    self.name = identity.serverName ?? name
     self.offersHTTP = offersHTTP
-    isAddress = SocketAddress(host: name, port: 1) != nil
+    isAddress = SocketAddress(host: self.name, port: 1) != nil
   }
 
   deinit { unsafe SSL_SESSION_free(session) }
 
+  /// A connection to `address` with TLS on it: it leads to the server whose certificate holds for the name, or it is not made.
+  public func connect(to address: SocketAddress, on loop: EventLoop, until deadline: Instant) async throws(SocketFailure) -> Socket {
+    let socket = try await Socket.connect(to: address, on: loop, until: deadline)
+    do throws(TLSFailure) {
+      _ = try await secure(socket, on: loop, until: deadline)
+      return socket
+    } catch {
+      socket.close()
+      throw error.side == .time ? .timedOut : .notSecured(error.reason)
+    }
+  }
+
   /// Puts TLS between `socket` and its user, and agrees with the server: only then is it one whose certificate holds for the name.
-  public func connect(_ socket: Socket, on loop: EventLoop, until deadline: Instant) async throws(TLSFailure) -> TLSSession {
+  public func secure(_ socket: Socket, on loop: EventLoop, until deadline: Instant) async throws(TLSFailure) -> TLSSession {
     ERR_clear_error()
     guard let ssl = unsafe SSL_new(identity.context) else { throw .drained(.ours, "libssl has no memory") }
     unsafe SSL_set_connect_state(ssl)

@@ -22,6 +22,9 @@ public final class TLSIdentity: @unchecked Sendable {
   /// The kind of its key.
   public let keyKind: KeyKind
 
+  /// What it was read from: two of the same bytes are one identity.
+  let source: [[UInt8]]
+
   // Immutable once made; libcrypto counts their references atomically.
   let certificate: OpaquePointer
   let chain: OpaquePointer?
@@ -55,6 +58,7 @@ public final class TLSIdentity: @unchecked Sendable {
     unsafe self.certificate = unsafe leaf
     unsafe self.key = unsafe key
     unsafe self.chain = unsafe chain
+    source = [certificatePEM, keyPEM]
     keyKind = kind
     self.notBefore = notBefore
     self.notAfter = notAfter

@@ -1,4 +1,5 @@
 import Bytes
+public import TLS
 
 /// How to reach Redis: `store.redis` of proxy.yaml, with every default filled in.
 public struct RedisSettings: Sendable, Equatable {
@@ -12,6 +13,10 @@ public struct RedisSettings: Sendable, Equatable {
 
   /// Where Redis listens.
   public var endpoint: Endpoint
+  /// Whether it is spoken to over TLS (`rediss://`).
+  public var usesTLS = false
+  /// Whom Redis is verified against, and what it is shown (`tls`); nil without TLS.
+  public var tls: TLSClientIdentity?
   /// The database that SELECT chooses.
   public var database = 0
   /// The ACL user; nil is the default user.
@@ -30,7 +35,7 @@ public struct RedisSettings: Sendable, Equatable {
   /// The defaults of config.md.
   public init(endpoint: Endpoint) { self.endpoint = endpoint }
 
-  /// From a URL: `redis://[[user]:password@]host[:port][/database]` or `unix:/path[?db=database]`.
+  /// From a URL: `redis://[[user]:password@]host[:port][/database]`, the same with `rediss://` for TLS, or `unix:/path[?db=database]`.
   ///
   /// User and password are percent-decoded. Throws what is wrong with it and how to mend it; the text never repeats the password.
   public init(url: String) throws(RedisURLFailure) {
@@ -39,9 +44,10 @@ public struct RedisSettings: Sendable, Equatable {
     } else if url.hasPrefix("redis://") {
       self = try Self.tcp(String(url.dropFirst(8)))
     } else if url.hasPrefix("rediss://") {
-      throw RedisURLFailure("TLS to Redis is not available yet: use redis:// or unix:")
+      self = try Self.tcp(String(url.dropFirst(9)))
+      usesTLS = true
     } else {
-      throw RedisURLFailure("must begin with redis:// or unix:, such as redis://127.0.0.1:6379/0 or unix:/run/redis/redis.sock")
+      throw RedisURLFailure("must begin with redis://, rediss:// or unix:, such as redis://127.0.0.1:6379/0 or unix:/run/redis/redis.sock")
     }
   }
 

@@ -21,7 +21,7 @@ struct HealthProbe {
   }
 
   let check: HealthCheck
-  let address: SocketAddress
+  let connector: ServerConnector
   /// The `Host` of the question.
   let host: String
 
@@ -30,7 +30,7 @@ struct HealthProbe {
     let deadline = loop.now.advanced(byMilliseconds: check.timeoutMilliseconds)
     let socket: Socket
     do throws(SocketFailure) {
-      socket = try await Socket.connect(to: address, on: loop, until: deadline)
+      socket = try await connector.connect(on: loop, until: deadline)
     } catch {
       if case .failed(let error) = error, KernelError.isShortage(error) { return note(.unknown) }
       return note(.failed(error.reason))

@@ -22,6 +22,7 @@ final class ServerPool {
     var isRetired = false
   }
 
+  private let connector: ServerConnector
   private let lending = Guarded(Lending())
   private var idle: [UpstreamConnection] {
     _read { yield lending.value.idle }
@@ -34,6 +35,7 @@ final class ServerPool {
   init(_ state: ServerState, settings: UpstreamSettings, loop: EventLoop, metrics: UpstreamMetrics) {
     self.state = state
     self.settings = settings
+    connector = ServerConnector(state, settings.tls)
     self.loop = loop
     self.metrics = metrics
   }
@@ -78,7 +80,7 @@ final class ServerPool {
     lending.value.requestCount += 1
     defer { lending.value.requestCount -= 1 }
     do throws(SocketFailure) {
-      let socket = try await Socket.connect(to: state.address, on: loop, until: min(limit, ownLimit))
+      let socket = try await connector.connect(on: loop, until: min(limit, ownLimit))
       state.noteReached()
       lend()
       return UpstreamConnection(socket: socket, server: self)

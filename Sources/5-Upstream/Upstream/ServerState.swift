@@ -39,6 +39,8 @@ final class ServerState: Sendable {
   let name: String
   /// What its `Host` field says where the upstream is to see its own name.
   let hostField: String
+  /// Whom its certificate must be for; nil for a server without TLS.
+  let secureName: String?
   /// The name that led here; nil for an address that was configured.
   let origin: ServerName?
 
@@ -58,6 +60,7 @@ final class ServerState: Sendable {
     self.metrics = metrics
     name = origin == nil ? server.name : "\(server.name)/\(address.host)"
     hostField = server.authority
+    secureName = server.usesTLS ? server.host : nil
     metrics.show(.up, of: name)
   }
 

@@ -36,6 +36,7 @@ public enum UpstreamFailure: Error, Sendable, Equatable {
     switch self {
     case .overloaded: "max_concurrent requests are under way, and no place in the queue came free"
     case .unreachable(.timedOut): "no server took a connection in time"
+    case .unreachable(.notSecured(let reason)): "no server could be reached over TLS: \(reason)"
     case .unreachable(.failed(let error)): "no server could be reached: \(KernelError.text(error))"
     case .unresolved: "no address is known for the name of any server"
     case .closedEarly: "the server closed before it answered"
@@ -53,6 +54,7 @@ extension SocketFailure {
     switch self {
     case .timedOut: "it took no connection in time"
     case .failed(let error): KernelError.text(error)
+    case .notSecured(let reason): "TLS: \(reason)"
     }
   }
 }

@@ -70,7 +70,7 @@ public actor UpstreamMonitor {
   }
 
   private func check(_ server: ServerState, of upstream: UpstreamServers, by check: HealthCheck) async {
-    let probe = HealthProbe(check: check, address: server.address, host: check.host ?? server.hostField)
+    let probe = HealthProbe(check: check, connector: ServerConnector(server, upstream.settings.tls), host: check.host ?? server.hostField)
     while !server.isRetired {
       let next = loop.now.advanced(byMilliseconds: check.intervalMilliseconds)
       await probe.run(on: loop) { note($0, of: server, upstream, check) }

@@ -1,4 +1,5 @@
 public import EventLoop
+public import TLS
 
 /// One entry of `upstreams:` in proxy.yaml, with every default filled in.
 public struct UpstreamSettings: Sendable {
@@ -10,11 +11,14 @@ public struct UpstreamSettings: Sendable {
     public var port: UInt16
     /// The path of a Unix socket, which has neither host nor port.
     public var unixPath: String?
+    /// Whether it is spoken to over TLS.
+    public var usesTLS: Bool
 
     /// A server.
-    public init(host: String, port: UInt16) {
+    public init(host: String, port: UInt16, usesTLS: Bool = false) {
       self.host = host
       self.port = port
+      self.usesTLS = usesTLS
     }
 
     /// A server behind a Unix socket.
@@ -82,6 +86,8 @@ public struct UpstreamSettings: Sendable {
   public var resolveIntervalMilliseconds = 30_000
   /// How long a server that could not be reached is passed over.
   public var failurePauseMilliseconds = 10_000
+  /// Whom servers with TLS are verified against, and what they are shown (`tls`); nil where no server uses TLS.
+  public var tls: TLSClientIdentity?
   /// Which `Host` the upstream sees (`host`).
   public var host: HostForm = .pass
   /// For one server.

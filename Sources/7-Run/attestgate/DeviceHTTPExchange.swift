@@ -56,6 +56,7 @@ final class DeviceHTTPExchange {
         switch error {
         case .failed(let errno): failure = .notConnected(place: place, errno: errno)
         case .timedOut: failure = .timedOut(place: place)
+        case .notSecured: failure = .brokenOff(place: place)
         }
       }
     }

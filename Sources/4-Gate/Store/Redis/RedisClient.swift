@@ -1,6 +1,7 @@
 import Bytes
 import Cryptography
 import EventLoop
+import TLS
 
 /// Keeps one connection to Redis: connects, introduces itself, reads what the gate must know, and does so again whenever it is lost.
 final class RedisClient {
@@ -16,6 +17,7 @@ final class RedisClient {
   let settings: RedisSettings
   let loop: EventLoop
   private let resolver: NameResolver
+  private let tlsClient: TLSClient?
   private let stopSignal: Signal
   private var isStopped = false
   private var attempt: RedisConnection?
@@ -34,6 +36,11 @@ final class RedisClient {
     self.settings = settings
     self.loop = loop
     self.resolver = resolver
+    if case .tcp(let host, _) = settings.endpoint, settings.usesTLS {
+      tlsClient = settings.tls.map { TLSClient($0, name: host, offersHTTP: false) }
+    } else {
+      tlsClient = nil
+    }
     stopSignal = Signal(loop: loop)
     health = StoreHealth(isUp: false, since: Instant.now)
   }
@@ -109,10 +116,14 @@ final class RedisClient {
     var reason = "Redis at \(name): no such host"
     for address in addresses {
       do throws(SocketFailure) {
-        return try await Socket.connect(to: address, on: loop, until: loop.now.advanced(byMilliseconds: settings.timeoutMilliseconds))
+        let deadline = loop.now.advanced(byMilliseconds: settings.timeoutMilliseconds)
+        guard settings.usesTLS else { return try await Socket.connect(to: address, on: loop, until: deadline) }
+        guard let client = tlsClient else { throw .notSecured("whom to trust is not known") }
+        return try await client.connect(to: address, on: loop, until: deadline)
       } catch {
         switch error {
         case .failed(let error): reason = "Redis at \(name) cannot be reached: \(KernelError.text(error))"
+        case .notSecured(let failure): reason = "Redis at \(name) cannot be reached over TLS: \(failure)"
         case .timedOut: reason = "Redis at \(name) did not accept the connection within \(settings.timeoutMilliseconds) ms"
         }
       }

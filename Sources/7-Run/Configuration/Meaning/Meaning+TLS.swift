@@ -22,6 +22,34 @@ extension Meaning {
     return settings
   }
 
+  /// Whom servers are verified against and what they are shown; nil, with a problem, when a file is wrong. `isUsed` tells whether
+  /// anything speaks TLS there.
+  func clientIdentity(_ written: WrittenClientTLS?, isUsed: Bool, servers: String) -> TLSClientIdentity? {
+    if !isUsed, let written { problems.add(written.place, written.path, "is for \(servers), and there is none; remove it") }
+    guard isUsed else { return nil }
+    var authorities: [UInt8]?
+    if let authority = written?.authority {
+      let path = ReferencedFile.path(authority.value, besides: file)
+      do throws(TLSFailure) {
+        authorities = try ListenerCertificates.read(path)
+      } catch {
+        problems.add(authority, "cannot be used: \(error.reason)")
+      }
+    }
+    var identity: TLSIdentity?
+    if let files = written?.pair.flatMap(files) { identity = try? ListenerCertificates.identity(files) }
+    do throws(TLSFailure) {
+      return try TLSClientIdentity(authorities: authorities, identity: identity, serverName: written?.serverName?.value)
+    } catch {
+      if let authority = written?.authority {
+        problems.add(authority, "cannot be used: \(error.reason)")
+      } else if let written {
+        problems.add(written.place, written.path, "cannot be used: \(error.reason)")
+      }
+      return nil
+    }
+  }
+
   private func files(_ pair: WrittenListenerTLS.Pair) -> ListenerTLS.Files? {
     guard let certificate = pair.certificate, let key = pair.privateKey else {
       if pair.certificate == nil { problems.add(pair.place, "\(pair.path).certificate", "is missing; name the PEM file of the chain") }

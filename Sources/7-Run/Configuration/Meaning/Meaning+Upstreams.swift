@@ -11,6 +11,7 @@ extension Meaning {
     }
     if let servers = written.servers { checkDistinct(servers) }
     var settings = UpstreamSettings(name: written.name.value, servers: written.servers?.value.map(\.value) ?? [])
+    settings.tls = clientIdentity(written.tls, isUsed: settings.servers.contains(where: \.usesTLS), servers: "servers with https://")
     fill(&settings.balance, written.balance)
     fill(&settings.host, written.host)
     settings.health = health(written.health, host: settings.host)

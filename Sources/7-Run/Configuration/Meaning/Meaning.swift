@@ -116,6 +116,7 @@ struct Meaning {
     if let user = redis.user { settings.user = user.value }
     if let password = redis.password { settings.password = password.value }
     if let user = redis.user, settings.password == nil { problems.add(user, "needs a password beside it") }
+    settings.tls = clientIdentity(redis.tls, isUsed: settings.usesTLS, servers: "a url with rediss://")
     fill(&settings.prefix, redis.prefix)
     fill(&settings.timeoutMilliseconds, redis.timeout)
     fill(&settings.inFlightMax, redis.inFlightMax)

@@ -30,14 +30,15 @@ enum Address {
     return path
   }
 
-  /// `http://host`, `http://host:port`, `unix:/run/app.sock`.
+  /// `http://host`, `http://host:port`, `https://host`, `unix:/run/app.sock`.
   static func server(_ text: String) throws(Wrong) -> UpstreamSettings.Server {
     if let path = try unixPath(text) { return UpstreamSettings.Server(unixPath: path) }
-    if text.hasPrefix("https://") { throw Wrong("TLS to upstreams is not available yet; write http:// and a server in a trusted network") }
-    guard text.hasPrefix("http://") else {
-      throw Wrong("must begin with http://, such as http://10.0.0.7:9000, or be a socket such as unix:/run/app.sock, and is \"\(text)\"")
+    let usesTLS = text.hasPrefix("https://")
+    guard usesTLS || text.hasPrefix("http://") else {
+      throw Wrong(
+        "must begin with http:// or https://, such as http://10.0.0.7:9000, or be a socket such as unix:/run/app.sock, and is \"\(text)\"")
     }
-    let rest = text.dropFirst(7)
+    let rest = text.dropFirst(usesTLS ? 8 : 7)
     if rest.contains("@") { throw Wrong("must not hold a user; set an Authorization header in request_headers") }
     if rest.contains(where: { $0 == "/" || $0 == "?" || $0 == "#" }) {
       throw Wrong("must end with the host or its port: the path that was matched is the path that is forwarded")
@@ -45,13 +46,19 @@ enum Address {
     let parts = try split(String(rest), example: "http://10.0.0.7:9000 or http://[fd00::7]:9000")
     try checkHost(parts.host)
     guard parts.port != 0 else { throw Wrong("must not have port 0") }
-    return UpstreamSettings.Server(host: parts.host, port: parts.port ?? 80)
+    return UpstreamSettings.Server(host: parts.host, port: parts.port ?? (usesTLS ? 443 : 80), usesTLS: usesTLS)
   }
 
   /// `host` or `host:port`, as a `Host` field has it.
   static func authority(_ text: String) throws(Wrong) -> String {
     let parts = try split(text, example: "api.example.com or api.example.com:8080")
     try checkHost(parts.host)
+    return text
+  }
+
+  /// A name or an address, without a port.
+  static func hostName(_ text: String) throws(Wrong) -> String {
+    try checkHost(text)
     return text
   }
 

@@ -23,6 +23,7 @@ struct WrittenStore {
 struct WrittenRedis {
   var url: Placed<RedisSettings>?
   var prefix: Placed<String>?
+  var tls: WrittenClientTLS?
   var timeout: Placed<Int>?
   var user: Placed<String>?
   var password: Placed<String>?
@@ -37,6 +38,7 @@ struct WrittenRedis {
       }
     }
     if !section.has("url") { section.missing("url", "write where Redis listens, such as \"redis://127.0.0.1:6379/0\"") }
+    tls = section.section("tls").map(WrittenClientTLS.init)
     prefix = section.value("prefix") { (text: String) throws(Wrong) -> String in
       // Braces would move the hash tag of a key's name, white space would make names that cannot be typed.
       guard text.utf8.count <= 64, text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != 0x7B && $0 != 0x7D }) else {

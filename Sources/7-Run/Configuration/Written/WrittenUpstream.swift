@@ -7,6 +7,7 @@ struct WrittenUpstream {
   var balance: Placed<UpstreamSettings.Balance>?
   var health: WrittenHealth?
   var resolveInterval: Placed<Int>?
+  var tls: WrittenClientTLS?
   var host: Placed<UpstreamSettings.HostForm>?
   var connectTimeout: Placed<Int>?
   var responseTimeout: Placed<Int>?
@@ -27,6 +28,7 @@ struct WrittenUpstream {
     balance = section.value("balance", oneOf(UpstreamSettings.Balance.allCases.map { ($0.rawValue, $0) }))
     health = WrittenHealth(section)
     resolveInterval = section.value("resolve_interval", Quantity.duration(1_000...86_400_000))
+    tls = section.section("tls").map(WrittenClientTLS.init)
     host = section.value("host") { (text: String) throws(Wrong) -> UpstreamSettings.HostForm in
       switch text {
       case "pass": return .pass
