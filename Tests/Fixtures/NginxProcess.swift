@@ -8,8 +8,8 @@ public final class NginxProcess: Sendable {
   public let folder: TemporaryFolder
   private let process: ChildProcess
 
-  /// Writes `files` (name to content) and starts it.
-  public init(files: [String: [UInt8]]) throws {
+  /// Writes `files` (name to content) and starts it. `tls` are the lines with which it speaks TLS, and TLS only.
+  public init(files: [String: [UInt8]], tls: [String] = []) throws {
     folder = try TemporaryFolder()
     port = try FreePort.next()
     for (name, content) in files {
@@ -18,7 +18,7 @@ public final class NginxProcess: Sendable {
       try Data(content).write(to: file)
     }
     let configuration = folder.file("nginx.conf")
-    try Self.configuration(port: port, folder: folder.path).write(toFile: configuration, atomically: false, encoding: .utf8)
+    try Self.configuration(port: port, folder: folder.path, tls: tls).write(toFile: configuration, atomically: false, encoding: .utf8)
     process = try ChildProcess(
       ["nginx", "-p", folder.path, "-e", folder.file("error.log"), "-c", configuration],
       output: folder.file("output"), errors: folder.file("output"))
@@ -37,7 +37,7 @@ public final class NginxProcess: Sendable {
   public func stop() { process.kill() }
 
   /// One process, so that nothing is left when it is ended; every file it writes lies in the folder.
-  private static func configuration(port: UInt16, folder: String) -> String {
+  private static func configuration(port: UInt16, folder: String, tls: [String]) -> String {
     """
     daemon off;
     master_process off;
@@ -46,7 +46,7 @@ public final class NginxProcess: Sendable {
     events { worker_connections 512; }
     http {
       types { text/html html; text/plain txt; application/octet-stream bin; }
-      log_format line '"$request" $status "$http_x_forwarded_for" "$http_x_request_id"';
+      log_format line '"$request" $status "$http_x_forwarded_for" "$http_x_request_id" "$connection"\(tls.isEmpty ? "" : " $ssl_session_reused $ssl_client_verify")';
       access_log \(folder)/access.log line;
       client_body_temp_path \(folder)/client_body;
       proxy_temp_path \(folder)/proxy;
@@ -54,7 +54,8 @@ public final class NginxProcess: Sendable {
       uwsgi_temp_path \(folder)/uwsgi;
       scgi_temp_path \(folder)/scgi;
       server {
-        listen 127.0.0.1:\(port);
+        listen 127.0.0.1:\(port)\(tls.isEmpty ? "" : " ssl");
+        \(tls.joined(separator: "\n        "))
         absolute_redirect off;
         root \(folder)/files;
         client_max_body_size 8m;

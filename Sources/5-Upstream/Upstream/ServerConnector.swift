@@ -13,6 +13,13 @@ struct ServerConnector {
     client = state.secureName.flatMap { name in identity.map { TLSClient($0, name: name, offersHTTP: true) } }
   }
 
+  /// The plain way to an address.
+  init(to address: SocketAddress) {
+    self.address = address
+    isSecured = false
+    client = nil
+  }
+
   /// A connection, on which nothing was sent yet.
   func connect(on loop: EventLoop, until deadline: Instant) async throws(SocketFailure) -> Socket {
     guard isSecured else { return try await Socket.connect(to: address, on: loop, until: deadline) }
