@@ -23,7 +23,7 @@ import Testing
 
   @Test func aRequestOverTLSIsServedAndToldSo() throws {
     let shop = try authority.issue("shop", names: ["shop.example.com"])
-    try withGate([tls(shop)]) { gate, upstream, clients in
+    try withGate([tls(shop)]) { (gate, upstream, clients) throws in
       #expect(try clients.curl("shop.example.com", "/a").text == "hello")
       #expect(upstream.requests.last?.message.values("X-Forwarded-Proto") == ["https"])
       #expect(try gate.accessLog(count: 1)[0]["tls"] == "1.3")
@@ -49,7 +49,7 @@ import Testing
     let curve = try authority.issue("curve", names: ["a.example.com"])
     let other = try authority.issue("other", names: ["*.example.org"])
     let list = [rsa, curve, other].map { "{certificate: \($0.certificateFile), private_key: \($0.keyFile)}" }.joined(separator: ", ")
-    try withGate(["tls: {certificates: [\(list)]}"]) { _, _, clients in
+    try withGate(["tls: {certificates: [\(list)]}"]) { (_, _, clients) throws in
       #expect(try clients.openssl("-servername", "x.example.org").contains("subject=CN = *.example.org"))
       #expect(try clients.openssl("-servername", "a.example.com").contains("subject=CN = a.example.com"))
       #expect(try clients.openssl("-servername", "unknown.example.net").contains("subject=CN = a.example.com"))
@@ -61,14 +61,14 @@ import Testing
 
   @Test func oldVersionsOtherProtocolsAndWeakSuitesAreRefused() throws {
     let shop = try authority.issue("shop", names: ["shop.example.com"], key: .rsa(2048))
-    try withGate([tls(shop)]) { gate, _, clients in
+    try withGate([tls(shop)]) { (gate, _, clients) throws in
       #expect(try clients.openssl("-tls1_1", "-cipher", "DEFAULT:@SECLEVEL=0").contains("Cipher is (NONE)"))
       #expect(try clients.openssl("-tls1_2", "-cipher", "AES128-SHA").contains("Cipher is (NONE)"))
       #expect(try clients.openssl("-alpn", "h2").contains("no application protocol"))
       #expect(try clients.openssl("-alpn", "h2,http/1.1").contains("ALPN protocol: http/1.1"))
       #expect(try gate.metric("attestgate_tls_handshake_failures_total", ["side": "peer"]) == 3)
     }
-    try withGate([tls(shop, "min_version: \"1.3\"")]) { _, _, clients in
+    try withGate([tls(shop, "min_version: \"1.3\"")]) { (_, _, clients) throws in
       #expect(try clients.openssl("-tls1_2").contains("Cipher is (NONE)"))
       #expect(try clients.openssl("-tls1_3").contains("TLSv1.3, Cipher is"))
     }
@@ -76,19 +76,22 @@ import Testing
 
   @Test func renegotiationAndEarlyDataAreRefused() throws {
     let shop = try authority.issue("shop", names: ["shop.example.com"])
-    try withGate([tls(shop)]) { _, upstream, clients in
+    try withGate([tls(shop)]) { (_, upstream, clients) throws in
       // "R" on a line of its own makes s_client ask for a new handshake.
-      let text = try clients.openssl("-tls1_2", input: "GET / HTTP/1.1\r\nHost: a\r\n\r\nR\n")
+      let script = "(sleep 0.3; echo R; sleep 0.3) | openssl s_client -tls1_2 -connect 127.0.0.1:\(clients.port)"
+      let run = try CommandRun(["sh", "-c", script], milliseconds: 20_000)
+      let text = run.text + run.errors
       #expect(text.contains("RENEGOTIATING"))
       #expect(text.contains("no renegotiation"))
-      #expect(!(try clients.openssl("-tls1_3", "-msg", input: "\n").contains("Max Early Data: 16384")))
-      #expect(upstream.requests.count <= 1)
+      let ticket = try clients.openssl("-tls1_3", "-ign_eof", input: "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+      #expect(ticket.contains("Max Early Data: 0"))
+      #expect(upstream.requests.count == 1)
     }
   }
 
   @Test(arguments: ["-tls1_2", "-tls1_3"]) func aSessionIsResumedWhicheverWorkerTakesTheNextConnection(version: String) throws {
     let shop = try authority.issue("shop", names: ["shop.example.com"])
-    try withGate([tls(shop)], workers: 2) { gate, _, clients in
+    try withGate([tls(shop)], workers: 2) { (gate, _, clients) throws in
       let folder = try TemporaryFolder()
       let request = "GET / HTTP/1.1\r\nHost: shop.example.com\r\nConnection: close\r\n\r\n"
       let first = try clients.openssl(version, "-sess_out", folder.file("session"), "-ign_eof", input: request)
@@ -105,7 +108,7 @@ import Testing
     let device = try authority.issue("device", names: ["device-7"])
     let strangers = try CertificateAuthority(name: "Stranger")
     let stranger = try strangers.issue("device", names: ["device-7"])
-    try withGate([tls(shop, "client_ca: \(authority.certificateFile)")]) { _, upstream, clients in
+    try withGate([tls(shop, "client_ca: \(authority.certificateFile)")]) { (_, upstream, clients) throws in
       let forged = ["-H", "X-App-Attest-Client-Certificate: verified; sha256=00", "-H", "X-App-Attest-Client-Subject: CN=admin"]
       _ = try clients.curl("shop.example.com", "/", forged[0], forged[1], forged[2], forged[3])
       #expect(upstream.requests.last?.message.values("X-App-Attest-Client-Certificate") == ["none"])
@@ -124,19 +127,20 @@ import Testing
   @Test func aRenewedCertificateIsShownToNewConnectionsAndOldOnesLiveOn() throws {
     let first = try authority.issue("first", names: ["shop.example.com"], commonName: "first")
     let second = try authority.issue("second", names: ["shop.example.com"], commonName: "second")
-    try withGate([tls(first)]) { gate, _, clients in
+    try withGate([tls(first)]) { (gate, _, clients) throws in
       #expect(try clients.openssl().contains("subject=CN = first"))
       // What an ACME client leaves: other bytes under the same names.
       for (from, to) in [(second.certificateFile, first.certificateFile), (second.keyFile, first.keyFile)] {
         _ = rename(from, to)
       }
       gate.process.signal(SIGHUP)
-      #expect(eventually(within: 10_000) { (try? clients.openssl().contains("subject=CN = second")) == true })
+      let isRenewed = eventually(within: 10_000) { (try? clients.openssl().contains("subject=CN = second")) == true }
+      #expect(isRenewed)
       // A broken one keeps what is there, and says so.
       try "nothing".write(toFile: first.certificateFile, atomically: false, encoding: .utf8)
       let hasFailed = eventually(within: 15_000) {
-        let failures = try? gate.metric("attestgate_certificate_reloads_total", ["result": "failed"])
-        return (failures ?? 0) ?? 0 > 0
+        guard let failures = try? gate.metric("attestgate_certificate_reloads_total", ["result": "failed"]) else { return false }
+        return failures > 0
       }
       #expect(hasFailed)
       #expect(gate.log.contains("the certificates stay as they were"))
@@ -149,13 +153,14 @@ import Testing
     try withGate([tls(shop, "handshake_timeout: 200ms")]) { gate, _, _ in
       let silent = try gate.connect()
       #expect(try silent.readToEnd().isEmpty)
-      #expect(eventually { (try? gate.metric("attestgate_timeouts_total", ["kind": "handshake"])) == 1 })
+      let isCounted = eventually { (try? gate.metric("attestgate_timeouts_total", ["kind": "handshake"])) == 1 }
+      #expect(isCounted)
     }
   }
 
   @Test func plainHTTPOnATLSPortReachesNobody() throws {
     let shop = try authority.issue("shop", names: ["shop.example.com"])
-    try withGate([tls(shop)]) { gate, upstream, clients in
+    try withGate([tls(shop)]) { (gate, upstream, clients) throws in
       let plain = try gate.connect()
       try plain.send("GET / HTTP/1.1\r\nHost: shop.example.com\r\n\r\n")
       _ = try? plain.readToEnd()
@@ -165,7 +170,7 @@ import Testing
   }
 
   @Test func aConfigurationWithTheWrongKeyIsRefusedAndAnOldCertificateWarnedOf() throws {
-    let one = try authority.issue("one", names: ["a.example.com"], days: 10)
+    let one = try authority.issue("one", names: ["a.example.com"], days: 11)
     let other = try authority.issue("other", names: ["a.example.com"])
     let folder = try TemporaryFolder()
     func check(_ key: String) throws -> CommandRun {
@@ -184,6 +189,6 @@ import Testing
     #expect((wrong.text + wrong.errors).contains("the private key is another certificate's"))
     let old = try check(one.keyFile)
     #expect(old.succeeded)
-    #expect((old.text + old.errors).contains("expires in 9 day(s)"))
+    #expect((old.text + old.errors).contains("has a certificate that expires in 1"))
   }
 }
