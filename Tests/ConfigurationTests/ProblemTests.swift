@@ -18,8 +18,12 @@ import Testing
     ),
     ("<<: {}", "5:1: <<: merge keys are not understood; write the keys out, or use an alias for a whole value"),
     (
-      "listeners: [{bind: 127.0.0.1:1, tls: {}}]",
-      "5:33: listeners[0].tls: unknown key; known here: bind, trusted_proxies, proxy_protocol, underscore_headers, head_timeout, body_timeout, body_min_rate, idle_timeout, write_timeout, write_min_rate, limits"
+      "listeners: [{bind: 127.0.0.1:1, tsl: {}}]",
+      "5:33: listeners[0].tsl: unknown key; did you mean \"tls\"?"
+    ),
+    (
+      "listeners: [{bind: 127.0.0.1:1, nonsense: {}}]",
+      "5:33: listeners[0].nonsense: unknown key; known here: bind, tls, trusted_proxies, proxy_protocol, underscore_headers, head_timeout, body_timeout, body_min_rate, idle_timeout, write_timeout, write_min_rate, limits"
     ),
     ("workers: 1\nworkers: 2", "6:1: workers: repeated key; it is first set in line 5"),
     ("routes: [{pth: /a, upstream: orders}]", "4:11: routes[0].pth: unknown key; did you mean \"path\"?"),
@@ -119,7 +123,18 @@ import Testing
     ("store: {}", "1:8: store: names no store; write redis: {url: …} under it, or memory: {}"),
     ("store: {memory: {}, redis: {url: \"redis://h\"}}", "1:8: store: names redis and memory; keep one of them"),
     ("store: {redis: {}}", "1:16: store.redis.url: is missing; write where Redis listens, such as \"redis://127.0.0.1:6379/0\""),
-    ("store: {redis: {url: \"rediss://h\"}}", "1:22: store.redis.url: TLS to Redis is not available yet: use redis:// or unix:"),
+    (
+      "store: {redis: {url: \"redis://h\", tls: {}}}",
+      "1:40: store.redis.tls: is for a url with rediss://, and there is none; remove it"
+    ),
+    (
+      "listeners: [{bind: 127.0.0.1:1, tls: {}}]",
+      "5:38: listeners[0].tls: names no certificate; write certificate: and private_key: with PEM files"
+    ),
+    (
+      "listeners: [{bind: 127.0.0.1:1, tls: {certificate: c.pem}}]",
+      "5:38: listeners[0].tls.private_key: is missing; name the PEM file of the key"
+    ),
     ("store: {redis: {url: \"redis://:p@h\", password: q}}", "1:48: store.redis.password: is in the url too; keep one of them"),
     ("store: {redis: {url: \"redis://h\", user: q}}", "1:41: store.redis.user: needs a password beside it"),
     (
@@ -167,12 +182,12 @@ import Testing
     ("upstreams: {orders: {}}", "3:21: upstreams.orders.servers: is missing; write at least one, such as [\"http://127.0.0.1:9000\"]"),
     ("upstreams: {orders: {servers: []}}", "3:31: upstreams.orders.servers: has no entry; remove the key for its default"),
     (
-      "upstreams: {orders: {servers: [\"https://h\"]}}",
-      "3:32: upstreams.orders.servers[0]: TLS to upstreams is not available yet; write http:// and a server in a trusted network"
+      "upstreams: {orders: {servers: [\"http://h\"], tls: {}}}",
+      "3:50: upstreams.orders.tls: is for servers with https://, and there is none; remove it"
     ),
     (
       "upstreams: {orders: {servers: [h]}}",
-      "3:32: upstreams.orders.servers[0]: must begin with http://, such as http://10.0.0.7:9000, or be a socket such as unix:/run/app.sock, and is \"h\""
+      "3:32: upstreams.orders.servers[0]: must begin with http:// or https://, such as http://10.0.0.7:9000, or be a socket such as unix:/run/app.sock, and is \"h\""
     ),
     (
       "upstreams: {orders: {servers: [\"http://h/api\"]}}",

@@ -59,7 +59,7 @@ import Testing
       sound("listeners: [{bind: \"[::]:80\"}]"),
       [
         "5:20: listeners[0].bind: serves gated routes without TLS beyond this machine: whoever listens in can read them; "
-          + "put a TLS terminator before it"
+          + "give the listener tls, or put a TLS terminator before it"
       ]
     ),
     (

@@ -11,7 +11,8 @@ import Testing
   ) async -> HealthProbe.Result? {
     var check = HealthCheck(path: path)
     check.timeoutMilliseconds = timeoutMilliseconds
-    let probe = HealthProbe(check: check, connector: ServerConnector(to: SocketAddress(host: "127.0.0.1", port: port)!), host: "api.internal:80")
+    let probe = HealthProbe(
+      check: check, connector: ServerConnector(to: SocketAddress(host: "127.0.0.1", port: port)!), host: "api.internal:80")
     var result: HealthProbe.Result?
     await probe.run(on: stage.loop) { result = $0 }
     return result

@@ -7,7 +7,8 @@ final class HandshakeMetrics {
   private let failed: [Counter]
 
   init(registry: MetricRegistry) {
-    let handshakes = MetricFamily("attestgate_tls_handshakes_total", .counter, "TLS handshakes with clients, by version and whether resumed.")
+    let handshakes = MetricFamily(
+      "attestgate_tls_handshakes_total", .counter, "TLS handshakes with clients, by version and whether resumed.")
     done = TLSVersion.allCases.flatMap { version in
       [false, true].map { registry.counter(handshakes, [MetricLabel("version", version.rawValue), MetricLabel("resumed", "\($0)")]) }
     }

@@ -55,7 +55,8 @@ import Testing
     let nginx = try nginx(authority.issue("other", names: ["other.example.com"]))
     let strangers = try CertificateAuthority(name: "Stranger")
     for (tls, reason) in [
-      (", tls: {ca: \(authority.certificateFile)}", "IP address mismatch"), (", tls: {ca: \(strangers.certificateFile)}", "self"), ("", "self"),
+      (", tls: {ca: \(authority.certificateFile)}", "IP address mismatch"), (", tls: {ca: \(strangers.certificateFile)}", "self"),
+      ("", "self"),
     ] {
       let gate = try gate(nginx.port, tls: tls)
       defer { gate.process.kill() }

@@ -182,7 +182,8 @@ struct Warnings {
     where !listener.bind.isLoopback && listener.tls == nil {
       list.add(
         entry.bind?.place ?? entry.place, "\(entry.path).bind",
-        "serves gated routes without TLS beyond this machine: whoever listens in can read them; give the listener tls, or put a TLS terminator before it")
+        "serves gated routes without TLS beyond this machine: whoever listens in can read them; give the listener tls, or put a TLS terminator before it"
+      )
     }
   }
 }
