@@ -93,13 +93,13 @@ struct DeviceCommand {
   }
 
   /// The challenge at `target` of the same origin; what came instead when there is none.
-  static func challenge(at target: String, of url: RequestURL) throws(DeviceHTTPFailure) -> Challenge {
-    let answer = try DeviceHTTPExchange.run(DeviceHTTPRequest(url.at(target: target)))
+  static func challenge(at target: String, of url: RequestURL) throws(HTTPClientFailure) -> Challenge {
+    let answer = try HTTPClientExchange.run(HTTPClientRequest(url.at(target: target)))
     return answer.status == 200 ? .given(answer.text) : .refused(answer)
   }
 
   enum Challenge {
     case given(String)
-    case refused(DeviceHTTPAnswer)
+    case refused(HTTPClientAnswer)
   }
 }

@@ -76,7 +76,7 @@ struct DeviceEnrolment {
 
   private func enroll() throws(CommandFailure) -> Int32 {
     let authority = try CommandFailure.of { () throws(DeviceFailure) in try SimulatedAuthority(loadingFrom: authorityDirectory) }
-    let given = try CommandFailure.of { () throws(DeviceHTTPFailure) in try DeviceCommand.challenge(at: challengePath, of: url) }
+    let given = try CommandFailure.of { () throws(HTTPClientFailure) in try DeviceCommand.challenge(at: challengePath, of: url) }
     guard case .given(let challenge) = given else {
       if case .refused(let answer) = given { report(answer) }
       return ExitCode.failed
@@ -87,22 +87,22 @@ struct DeviceEnrolment {
     }
     let keyIdentifier = device.keyIdentifier.base64
     let request = Request(key_id: keyIdentifier, attestation: Base64.encode(object.span), challenge: Base64.encode(challengeBytes.span))
-    let answer = try CommandFailure.of { () throws(DeviceHTTPFailure) in try send(request) }
+    let answer = try CommandFailure.of { () throws(HTTPClientFailure) in try send(request) }
     report(answer)
     guard answer.status == 200 else { return ExitCode.failed }
     try CommandFailure.of { () throws(DeviceFailure) in try DeviceState(device).save(in: stateDirectory) }
     return ExitCode.done
   }
 
-  private func send(_ body: Request) throws(DeviceHTTPFailure) -> DeviceHTTPAnswer {
-    var request = DeviceHTTPRequest(url.at(target: verifyPath))
+  private func send(_ body: Request) throws(HTTPClientFailure) -> HTTPClientAnswer {
+    var request = HTTPClientRequest(url.at(target: verifyPath))
     request.method = "POST"
     request.fields = [HeaderLine("Content-Type", "application/json")]
     request.body = (try? JSONEncoder().encode(body)).map { [UInt8]($0) } ?? []
-    return try DeviceHTTPExchange.run(request)
+    return try HTTPClientExchange.run(request)
   }
 
-  private func report(_ answer: DeviceHTTPAnswer) {
+  private func report(_ answer: HTTPClientAnswer) {
     if printsJSON {
       DeviceCommand.printJSON(Report(status: answer.status, key_id: device.keyIdentifier.base64, body: answer.text))
     } else {

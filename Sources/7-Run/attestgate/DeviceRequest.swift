@@ -29,7 +29,7 @@ struct DeviceRequest {
       .init("--json", "prints one JSON object, for programs"),
     ])
 
-  private var request: DeviceHTTPRequest
+  private var request: HTTPClientRequest
   private let signing: SigningOptions
   private let stateDirectory: String
   private let challengePath: String
@@ -47,7 +47,7 @@ struct DeviceRequest {
   }
 
   private init(_ arguments: Arguments) throws(UsageFailure) {
-    request = DeviceHTTPRequest(try DeviceCommand.url(arguments.operands[0]))
+    request = HTTPClientRequest(try DeviceCommand.url(arguments.operands[0]))
     if let data = arguments.value("--data") { request.body = try Self.body(data) }
     request.method = arguments.value("--method") ?? (arguments.has("--data") ? "POST" : "GET")
     guard Self.isToken(request.method) else { throw UsageFailure("--method is no HTTP method") }
@@ -96,23 +96,23 @@ struct DeviceRequest {
       return ExitCode.failed
     }
     tamper()
-    var answers: [DeviceHTTPAnswer] = []
+    var answers: [HTTPClientAnswer] = []
     for _ in 0..<(isRepeated ? 2 : 1) {
       let request = request
-      answers.append(try CommandFailure.of { () throws(DeviceHTTPFailure) in try DeviceHTTPExchange.run(request) })
+      answers.append(try CommandFailure.of { () throws(HTTPClientFailure) in try HTTPClientExchange.run(request) })
     }
     report(answers)
     return answers.last?.isSuccess == true ? ExitCode.done : ExitCode.failed
   }
 
   /// Signs the request; the gate's answer when it gives no challenge. The counter is saved before anything leaves the device.
-  private mutating func sign() throws(CommandFailure) -> DeviceHTTPAnswer? {
+  private mutating func sign() throws(CommandFailure) -> HTTPClientAnswer? {
     let directory = stateDirectory
     let device = try CommandFailure.of { () throws(DeviceFailure) in try DeviceState.load(from: directory) }
     var challenge: String?
     if signing.profile == .json {
       let (url, path) = (request.url, challengePath)
-      switch try CommandFailure.of({ () throws(DeviceHTTPFailure) in try DeviceCommand.challenge(at: path, of: url) }) {
+      switch try CommandFailure.of({ () throws(HTTPClientFailure) in try DeviceCommand.challenge(at: path, of: url) }) {
       case .given(let text): challenge = text
       case .refused(let answer): return answer
       }
@@ -141,7 +141,7 @@ struct DeviceRequest {
     var answers: [Answer]
   }
 
-  private func report(_ answers: [DeviceHTTPAnswer]) {
+  private func report(_ answers: [HTTPClientAnswer]) {
     if printsJSON {
       DeviceCommand.printJSON(Report(answers: answers.map { Report.Answer(status: $0.status, body: $0.text) }))
       return

@@ -16,6 +16,7 @@ enum Program {
     Command(name: "inspect", summary: "decodes and judges an attestation or an assertion, step by step", run: InspectCommand.run),
     Command(name: "keys", summary: "lists, shows, revokes and restores the enrolled keys", run: KeysCommand.run),
     Command(name: "device", summary: "a simulated device: enrols, signs and sends requests as an app would", run: DeviceCommand.run),
+    Command(name: "healthcheck", summary: "asks a running gate whether it is ready", run: HealthCheckCommand.run),
     Command(name: "version", summary: "prints the versions of the program and of its libraries", run: VersionCommand.run),
   ]
 

@@ -4,38 +4,38 @@ import HTTP
 import SimulatedDevice
 import Synchronization
 
-/// One request and its answer on a loop that runs for as long as the exchange takes. It shares the gate's parsers: there is one place that
-/// decides where a body ends.
-final class DeviceHTTPExchange {
+/// One request of a command and its answer, over plain HTTP, on a loop that runs for as long as the exchange takes. It shares the gate's
+/// parsers: there is one place that decides where a body ends.
+final class HTTPClientExchange {
   /// Connecting, in all.
   private static let connectMilliseconds = 5_000
-  /// Everything together.
+  /// Everything together, unless said otherwise.
   private static let totalMilliseconds = 60_000
   /// An answer is kept in memory whole.
   private static let answerBytesMax = 16 << 20
 
-  private let request: DeviceHTTPRequest
+  private let request: HTTPClientRequest
   private let loop: EventLoop
   private let place: String
   private let deadline: Instant
   private var input = ByteQueue()
   private var body: [UInt8] = []
 
-  fileprivate init(_ request: DeviceHTTPRequest, on loop: EventLoop) {
+  fileprivate init(_ request: HTTPClientRequest, on loop: EventLoop, until deadline: Instant) {
     self.request = request
     self.loop = loop
+    self.deadline = deadline
     place = "\(request.url.host):\(request.url.port)"
-    deadline = Instant.now.advanced(byMilliseconds: Self.totalMilliseconds)
   }
 
   /// Sends the request and waits for the answer, with the calling thread as the loop's.
-  static func run(_ request: DeviceHTTPRequest) throws(DeviceHTTPFailure) -> DeviceHTTPAnswer {
-    let client = DeviceHTTPClient()
-    client.start(request)
+  static func run(_ request: HTTPClientRequest, milliseconds: Int = totalMilliseconds) throws(HTTPClientFailure) -> HTTPClientAnswer {
+    let client = HTTPClient()
+    client.start(request, until: Instant.now.advanced(byMilliseconds: milliseconds))
     return try client.outcome()
   }
 
-  fileprivate func answer() async throws(DeviceHTTPFailure) -> DeviceHTTPAnswer {
+  fileprivate func answer() async throws(HTTPClientFailure) -> HTTPClientAnswer {
     let socket = try await connect()
     defer { socket.close() }
     var output = ByteQueue()
@@ -45,10 +45,10 @@ final class DeviceHTTPExchange {
     return try await receive(from: socket)
   }
 
-  private func connect() async throws(DeviceHTTPFailure) -> Socket {
-    let addresses = await NameResolver().resolve(host: request.url.host, port: request.url.port)
-    var failure = DeviceHTTPFailure.noAddress(host: request.url.host)
-    let until = Instant.now.advanced(byMilliseconds: Self.connectMilliseconds)
+  private func connect() async throws(HTTPClientFailure) -> Socket {
+    let until = min(deadline, Instant.now.advanced(byMilliseconds: Self.connectMilliseconds))
+    let addresses = await NameResolver().addresses(of: request.url.host, port: request.url.port, on: loop, until: until)
+    var failure = HTTPClientFailure.noAddress(host: request.url.host)
     for address in addresses {
       do throws(SocketFailure) {
         return try await Socket.connect(to: address, on: loop, until: until)
@@ -64,7 +64,7 @@ final class DeviceHTTPExchange {
   }
 
   /// Sends until all is sent, or until something comes back: an answer that comes early, such as 413, ends the sending.
-  private func send(_ output: inout ByteQueue, over socket: Socket) async throws(DeviceHTTPFailure) {
+  private func send(_ output: inout ByteQueue, over socket: Socket) async throws(HTTPClientFailure) {
     while case .wouldBlock = socket.write(from: &output) {
       switch await loop.wait(for: .readable(socket), or: .writable(socket), until: deadline) {
       case .ready(0): return
@@ -75,7 +75,7 @@ final class DeviceHTTPExchange {
     // A write that failed is no end yet: the peer may have answered before it closed.
   }
 
-  private func receive(from socket: Socket) async throws(DeviceHTTPFailure) -> DeviceHTTPAnswer {
+  private func receive(from socket: Socket) async throws(HTTPClientFailure) -> HTTPClientAnswer {
     let head = ResponseHead()
     let name = Array(request.method.utf8)
     let method = RequestMethod(name.span)
@@ -89,12 +89,12 @@ final class DeviceHTTPExchange {
         // Interim answers are for those who asked for them.
         if head.isInterim { continue }
         try await receiveBody(head.framing, from: socket)
-        return DeviceHTTPAnswer(status: head.status, head: text, body: body)
+        return HTTPClientAnswer(status: head.status, head: text, body: body)
       }
     }
   }
 
-  private func readMore(from socket: Socket) async throws(DeviceHTTPFailure) {
+  private func readMore(from socket: Socket) async throws(HTTPClientFailure) {
     while true {
       switch socket.read(into: &input) {
       case .bytes: return
@@ -105,7 +105,7 @@ final class DeviceHTTPExchange {
     }
   }
 
-  private func receiveBody(_ framing: BodyFraming, from socket: Socket) async throws(DeviceHTTPFailure) {
+  private func receiveBody(_ framing: BodyFraming, from socket: Socket) async throws(HTTPClientFailure) {
     var decoder = BodyDecoder(framing)
     while true {
       switch takePart(&decoder) {
@@ -115,7 +115,7 @@ final class DeviceHTTPExchange {
       case .malformed(let fault): throw .malformed("\(fault)")
       }
       guard body.count <= Self.answerBytesMax else { throw .tooLarge(bytesMax: Self.answerBytesMax) }
-      do throws(DeviceHTTPFailure) {
+      do throws(HTTPClientFailure) {
         try await readMore(from: socket)
       } catch {
         guard case .brokenOff = error, case .end = decoder.atEndOfInput() else { throw error }
@@ -137,20 +137,20 @@ final class DeviceHTTPExchange {
 }
 
 /// Isolates an exchange to its loop, as a worker isolates its connections.
-private actor DeviceHTTPClient {
+private actor HTTPClient {
   private nonisolated let loop = EventLoop()
-  private nonisolated let result = Mutex<Result<DeviceHTTPAnswer, DeviceHTTPFailure>?>(nil)
+  private nonisolated let result = Mutex<Result<HTTPClientAnswer, HTTPClientFailure>?>(nil)
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
 
-  nonisolated func start(_ request: DeviceHTTPRequest) {
-    Task(executorPreference: loop) { await self.exchange(request) }
+  nonisolated func start(_ request: HTTPClientRequest, until deadline: Instant) {
+    Task(executorPreference: loop) { await self.exchange(request, until: deadline) }
   }
 
-  private func exchange(_ request: DeviceHTTPRequest) async {
-    let outcome: Result<DeviceHTTPAnswer, DeviceHTTPFailure>
-    do throws(DeviceHTTPFailure) {
-      outcome = .success(try await DeviceHTTPExchange(request, on: loop).answer())
+  private func exchange(_ request: HTTPClientRequest, until deadline: Instant) async {
+    let outcome: Result<HTTPClientAnswer, HTTPClientFailure>
+    do throws(HTTPClientFailure) {
+      outcome = .success(try await HTTPClientExchange(request, on: loop, until: deadline).answer())
     } catch {
       outcome = .failure(error)
     }
@@ -159,7 +159,7 @@ private actor DeviceHTTPClient {
   }
 
   /// Runs the loop on the calling thread until the exchange is over.
-  nonisolated func outcome() throws(DeviceHTTPFailure) -> DeviceHTTPAnswer {
+  nonisolated func outcome() throws(HTTPClientFailure) -> HTTPClientAnswer {
     loop.run()
     guard let outcome = result.withLock({ $0 }) else { preconditionFailure("the loop ended before the exchange") }
     return try outcome.get()

@@ -1,7 +1,7 @@
 import SimulatedDevice
 
-/// A request as the simulated device sends it, over a connection of its own that ends with the answer.
-struct DeviceHTTPRequest: Sendable {
+/// A request as a command sends it, over a connection of its own that ends with the answer.
+struct HTTPClientRequest: Sendable {
   var method = "GET"
   var url: RequestURL
   var fields: [HeaderLine] = []
@@ -16,7 +16,7 @@ struct DeviceHTTPRequest: Sendable {
   var head: String {
     var lines = ["\(method) \(url.target) HTTP/1.1"]
     if !has("Host") { lines.append("Host: \(url.authority)") }
-    if !has("User-Agent") { lines.append("User-Agent: attestgate-device") }
+    if !has("User-Agent") { lines.append("User-Agent: attestgate/\(Version.number)") }
     if !has("Accept") { lines.append("Accept: */*") }
     if !body.isEmpty || ["POST", "PUT", "PATCH"].contains(method) { lines.append("Content-Length: \(body.count)") }
     lines.append("Connection: close")
@@ -25,7 +25,7 @@ struct DeviceHTTPRequest: Sendable {
 }
 
 /// What came back.
-struct DeviceHTTPAnswer: Sendable {
+struct HTTPClientAnswer: Sendable {
   var status: Int
   /// Status line and fields as they came.
   var head: String
@@ -38,7 +38,7 @@ struct DeviceHTTPAnswer: Sendable {
 }
 
 /// Why no answer came back.
-enum DeviceHTTPFailure: Error, Equatable, CustomStringConvertible {
+enum HTTPClientFailure: Error, Equatable, CustomStringConvertible {
   case noAddress(host: String)
   case notConnected(place: String, errno: Int32)
   case timedOut(place: String)
