@@ -96,7 +96,9 @@ let package = Package(
         "Bytes", "EventLoop", "TLS", "Telemetry", "HTTP", "Routing", "Cryptography", "AppAttest", "Store", "Gate", "Upstream", "Exchange",
         "Configuration", "Administration", "SimulatedDevice", "CHiredis", "CLinux",
       ],
-      path: "Sources/7-Run/attestgate", swiftSettings: settings),
+      path: "Sources/7-Run/attestgate", swiftSettings: settings,
+      // Every function of a library is found at the start, and where they are found cannot be written afterwards.
+      linkerSettings: [.unsafeFlags(["-Xlinker", "-z", "-Xlinker", "now"])]),
 
     .executableTarget(
       name: "loadgenerator", dependencies: ["Bytes", "EventLoop", "HTTP", "Cryptography", "AppAttest", "SimulatedDevice", "CLinux"],

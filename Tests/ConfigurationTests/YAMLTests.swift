@@ -3,8 +3,8 @@ import Testing
 
 @Suite struct YAMLTests {
   @Test(arguments: [
-    ("", "1:1: the file is empty; begin with a copy of the example proxy.yaml"),
-    ("# nothing\n", "1:1: the file is empty; begin with a copy of the example proxy.yaml"),
+    ("", "1:1: the file configures nothing; begin with a copy of the example proxy.yaml"),
+    ("# nothing\n", "1:1: the file configures nothing; begin with a copy of the example proxy.yaml"),
     ("a: [1\n", "2:1: is not YAML: did not find expected ',' or ']' while parsing a flow sequence"),
     (
       "a:\n\tb: 1\n",

@@ -38,7 +38,7 @@ public enum ConfigurationLoader {
   ) -> WrittenConfiguration? {
     do throws(YAMLFailure) {
       guard let document = try YAMLReader.read(text) else {
-        problems.add(Place(line: 1, column: 1), "", "the file is empty; begin with a copy of the example proxy.yaml")
+        problems.add(Place(line: 1, column: 1), "", "the file configures nothing; begin with a copy of the example proxy.yaml")
         return nil
       }
       let expansion = VariableExpansion(variables: environment.variable, problems: problems)
