@@ -10,6 +10,7 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -24,7 +25,9 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -114,3 +117,71 @@ static inline void clinux_give_back_free_memory(void) { malloc_trim(0); }
 static inline int clinux_ignore(int signal_number) { return signal(signal_number, SIG_IGN) == SIG_ERR ? -1 : 0; }
 extern int pthread_setname_np(pthread_t, const char *);
 static inline int clinux_name_thread(pthread_t thread, const char *name) { return pthread_setname_np(thread, name); }
+
+static inline void clinux_set_close_on_exec(int fd) { fcntl(fd, F_SETFD, FD_CLOEXEC); }
+static inline void clinux_set_nonblocking(int fd) { fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK); }
+static inline int clinux_is_listening_stream(int fd) {
+  int listens = 0, type = 0;
+  socklen_t length = sizeof listens;
+  if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &length) < 0 || !listens) return 0;
+  length = sizeof type;
+  return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &length) == 0 && type == SOCK_STREAM;
+}
+/* The path of a Unix socket, which is in no other form of the address; empty for another one. */
+static inline void clinux_unix_path(int fd, char path[108]) {
+  struct sockaddr_un address;
+  memset(&address, 0, sizeof address);
+  socklen_t length = sizeof address;
+  path[0] = 0;
+  if (getsockname(fd, (struct sockaddr *)&address, &length) == 0 && address.sun_family == AF_UNIX)
+    memcpy(path, address.sun_path, 107), path[107] = 0;
+}
+static inline int clinux_pipe(int ends[2]) {
+  if (pipe(ends) < 0) return -1;
+  clinux_set_close_on_exec(ends[0]);
+  clinux_set_close_on_exec(ends[1]);
+  return 0;
+}
+/* 1: a byte came. 0: the other end is gone. -1: neither within the time. */
+static inline int clinux_wait_for_byte(int fd, int milliseconds) {
+  struct pollfd entry = {fd, POLLIN, 0};
+  char byte;
+  int result;
+  do result = poll(&entry, 1, milliseconds); while (result < 0 && errno == EINTR);
+  return result > 0 ? (int)read(fd, &byte, 1) : -1;
+}
+/* One datagram to a Unix socket's address; the first byte of an abstract name is NUL. */
+static inline int clinux_send_datagram(const uint8_t *path, size_t path_count, const uint8_t *text, size_t count) {
+  struct sockaddr_un address;
+  memset(&address, 0, sizeof address);
+  if (path_count > sizeof address.sun_path) return -1;
+  address.sun_family = AF_UNIX;
+  memcpy(address.sun_path, path, path_count);
+  int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0) return -1;
+  socklen_t length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + path_count);
+  ssize_t sent = sendto(fd, text, count, MSG_NOSIGNAL, (struct sockaddr *)&address, length);
+  close(fd);
+  return sent == (ssize_t)count ? 0 : -1;
+}
+static inline void clinux_write_number(char *end, unsigned number) {
+  for (int digit = 0; digit < 10; digit++, number /= 10) *--end = (char)('0' + number % 10);
+}
+/* Starts a program with descriptors from 3 on and no others beyond the standard ones. The variables from `numbered` on end in ten
+   digits, which become the new process's number: only the child knows it, and between fork and exec it may call nothing but the kernel.
+   The process's number, or the negative errno. */
+static inline int clinux_start_successor(
+    char *const *arguments, char *const *variables, const int *descriptors, int count, int numbered) {
+  int parked[1100];
+  if (count > 1100) return -E2BIG;
+  int number = fork();
+  if (number != 0) return number < 0 ? -errno : number;
+  for (int i = numbered; variables[i]; i++) clinux_write_number(variables[i] + strlen(variables[i]), (unsigned)getpid());
+  for (int i = 0; i < count; i++)
+    if ((parked[i] = fcntl(descriptors[i], F_DUPFD_CLOEXEC, 3 + count)) < 0) _exit(127);
+  for (int i = 0; i < count; i++)
+    if (dup2(parked[i], 3 + i) < 0) _exit(127);
+  syscall(SYS_close_range, 3 + count, ~0u, 0);
+  execve(arguments[0], arguments, variables);
+  _exit(127);
+}

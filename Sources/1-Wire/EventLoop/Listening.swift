@@ -1,4 +1,5 @@
 import CLinux
+import Synchronization
 
 /// A listening socket, opened once and shared by the workers.
 ///
@@ -12,6 +13,9 @@ public final class ListeningSocket: Sendable {
   /// Where it listens, with the port that the kernel chose.
   public let address: SocketAddress
   private let file: UnixSocketFile?
+  /// Whether a service manager opened it.
+  private let isForeign: Bool
+  private let isHandedOver = Atomic(false)
 
   /// Binds and listens. Throws the kernel's errno: address in use, not permitted, not available.
   ///
@@ -38,6 +42,7 @@ public final class ListeningSocket: Sendable {
       throw .failed(error)
     }
     self.descriptor = descriptor
+    isForeign = false
     if case .unix(let path) = wanted.family {
       file = UnixSocketFile(made: path)
       address = wanted
@@ -47,14 +52,49 @@ public final class ListeningSocket: Sendable {
     }
   }
 
+  /// Takes over a socket that another process has opened; nil, and the descriptor closed, when it is none that listens.
+  init?(inherited descriptor: Int32, name: InheritedName) {
+    guard clinux_is_listening_stream(descriptor) != 0, let address = Self.address(of: descriptor) else {
+      _ = CLinux.close(descriptor)
+      return nil
+    }
+    clinux_set_nonblocking(descriptor)
+    if address.domain != AF_UNIX { _ = clinux_set_option(descriptor, Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT, Self.unsentBytesMax) }
+    self.descriptor = descriptor
+    self.address = address
+    isForeign = name.isForeign
+    if case .unix(let path) = address.family, !name.isForeign { file = UnixSocketFile(made: path) } else { file = nil }
+  }
+
   deinit {
-    file?.remove()
+    removeFile()
     _ = CLinux.close(descriptor)
   }
 
-  /// Refuses connections from now on, whoever else still holds the socket; a Unix socket's file goes.
+  /// Where a socket listens, a Unix socket with its path.
+  static func address(of descriptor: Int32) -> SocketAddress? {
+    var storage = sockaddr_storage()
+    var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+    guard unsafe clinux_getsockname(descriptor, &storage, &length) == 0, let address = SocketAddress(storage) else { return nil }
+    guard address.isUnix else { return address }
+    var path = [CChar](repeating: 0, count: 108)
+    unsafe clinux_unix_path(descriptor, &path)
+    return SocketAddress(unixPath: String(decoding: path.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)) ?? address
+  }
+
+  func inheritedName(bind: String) -> InheritedName { InheritedName(bind: bind, isForeign: isForeign) }
+
+  /// Another process has the socket now: it is not shut down at its end here, and a Unix socket's file stays.
+  public func handOver() { isHandedOver.store(true, ordering: .relaxed) }
+
+  private func removeFile() {
+    if !isHandedOver.load(ordering: .relaxed) { file?.remove() }
+  }
+
+  /// Refuses connections from now on, whoever else still holds the socket, unless it was handed over; a Unix socket's file goes.
   public func stop() {
-    file?.remove()
+    guard !isHandedOver.load(ordering: .relaxed), !isForeign else { return }
+    removeFile()
     _ = shutdown(descriptor, Int32(SHUT_RDWR))
   }
 }
@@ -73,7 +113,8 @@ public enum AcceptOutcome {
 
 /// One loop's share in a listening socket.
 public final class Acceptor: WaitSource {
-  private let listener: ListeningSocket
+  /// What it accepts from.
+  public let listener: ListeningSocket
 
   /// Watches `listener` on `loop`. Of several waiting loops the kernel wakes one (EPOLLEXCLUSIVE).
   public init(_ listener: ListeningSocket, loop: EventLoop) {

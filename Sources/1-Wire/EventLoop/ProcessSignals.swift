@@ -8,14 +8,16 @@ public enum ProcessSignals {
     case terminate
     /// SIGUSR1: the access log's file was moved away.
     case reopenLogs
-    /// SIGHUP.
+    /// SIGHUP: the configuration is to be read again.
     case hangUp
+    /// SIGUSR2: another process of the same program is to take over.
+    case upgrade
   }
 
   private static func handled() -> sigset_t {
     var set = sigset_t()
     unsafe sigemptyset(&set)
-    for signal in [SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGUSR1] { unsafe sigaddset(&set, signal) }
+    for signal in [SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2] { unsafe sigaddset(&set, signal) }
     return set
   }
 
@@ -35,6 +37,7 @@ public enum ProcessSignals {
       switch number {
       case SIGHUP: return .hangUp
       case SIGUSR1: return .reopenLogs
+      case SIGUSR2: return .upgrade
       default: return .terminate
       }
     }

@@ -26,6 +26,7 @@ public final class LogWriter: Sendable {
     var byteCount = 0
     var isWriting = false
     var reopens = false
+    var isClosed = false
   }
 
   private let target: LogTarget
@@ -45,7 +46,7 @@ public final class LogWriter: Sendable {
     NativeThread.start(name: "log") { self.serve(descriptor) }
   }
 
-  deinit { close(waiting) }
+  deinit { CLinux.close(waiting) }
 
   /// Lines that found the queue full, or could not be written.
   public var lostCount: UInt64 { lost.value }
@@ -77,6 +78,12 @@ public final class LogWriter: Sendable {
   /// Waits until everything queued is written, two seconds at most: for the end of the process.
   public func finish() {
     for _ in 0..<200 where state.withLock({ !$0.chunks.isEmpty || $0.isWriting }) { usleep(10_000) }
+  }
+
+  /// Writes what is queued and ends: nobody writes to it any more.
+  public func close() {
+    state.withLock { $0.isClosed = true }
+    wake()
   }
 
   private static func lineCount(of bytes: ArraySlice<UInt8>) -> UInt64 {
@@ -115,11 +122,17 @@ public final class LogWriter: Sendable {
         return (state.chunks, state.reopens)
       }
       if reopens, case .file = target, let fresh = try? Self.open(target) {
-        close(descriptor)
+        CLinux.close(descriptor)
         descriptor = fresh
       }
       for chunk in chunks { writeAll(chunk, to: descriptor) }
-      state.withLock { $0.isWriting = false }
+      let ends = state.withLock { state in
+        state.isWriting = false
+        return state.isClosed && state.chunks.isEmpty
+      }
+      guard ends else { continue }
+      if descriptor > 2 { CLinux.close(descriptor) }
+      return
     }
   }
 

@@ -1,0 +1,80 @@
+import CLinux
+
+/// Listening sockets that whoever started this process has opened for it: systemd (sd_listen_fds(3)), or the gate that ran before.
+///
+/// `LISTEN_PID` is this process's number, `LISTEN_FDS` how many there are, from descriptor 3 on, and `LISTEN_FDNAMES` their names,
+/// with a colon between them.
+public struct InheritedSockets: ~Copyable, Sendable {
+  /// The first descriptor that is handed on.
+  static let firstDescriptor: Int32 = 3
+  static let countMax = 1_024
+
+  private struct Entry: Sendable {
+    var descriptor: Int32
+    var name: InheritedName
+  }
+
+  private var entries: [Entry] = []
+
+  /// Takes what the environment says over, once in the life of the process.
+  public init(environment: (String) -> String?) {
+    guard let process = environment("LISTEN_PID").flatMap({ Int32($0) }), process == getpid(),
+      let count = environment("LISTEN_FDS").flatMap({ Int($0) }), 1...Self.countMax ~= count
+    else { return }
+    let names = (environment("LISTEN_FDNAMES") ?? "").split(separator: ":", omittingEmptySubsequences: false)
+    let isFromGate = environment(Successor.readyVariable) != nil
+    for index in 0..<count {
+      let descriptor = Self.firstDescriptor + Int32(index)
+      clinux_set_close_on_exec(descriptor)
+      let name = InheritedName(index < names.count ? String(names[index]) : "", isFromGate: isFromGate)
+      entries.append(Entry(descriptor: descriptor, name: name))
+    }
+  }
+
+  deinit { for entry in entries { _ = CLinux.close(entry.descriptor) } }
+
+  /// The socket that was opened for `wanted`, whose place proxy.yaml writes as `bind`: one that has it as its name, or listens there.
+  public mutating func take(_ wanted: SocketAddress, bind: String) -> ListeningSocket? {
+    let place = entries.firstIndex { $0.name.bind == bind } ?? entries.firstIndex { ListeningSocket.address(of: $0.descriptor) == wanted }
+    guard let place else { return nil }
+    let entry = entries.remove(at: place)
+    return ListeningSocket(inherited: entry.descriptor, name: entry.name)
+  }
+
+  /// Closes those that nobody took, and names them.
+  public mutating func closeRest() -> [String] {
+    defer { entries = [] }
+    return entries.map { entry in
+      defer { _ = CLinux.close(entry.descriptor) }
+      guard let address = ListeningSocket.address(of: entry.descriptor) else { return entry.name.bind }
+      return address.isUnix ? address.host : "\(address.host) port \(address.port)"
+    }
+  }
+}
+
+/// The name under which a listening socket is handed on: its `bind` of proxy.yaml, whose colons are escaped since the list has them
+/// between its names.
+struct InheritedName: Sendable, Equatable {
+  private static let foreignSuffix = "@manager"
+
+  var bind: String
+  /// Whether it belongs to a service manager, which keeps the file of a Unix socket.
+  var isForeign: Bool
+
+  init(bind: String, isForeign: Bool) {
+    self.bind = bind
+    self.isForeign = isForeign
+  }
+
+  /// From the list, which a service manager made, or a gate.
+  init(_ text: String, isFromGate: Bool) {
+    let hasSuffix = text.hasSuffix(Self.foreignSuffix)
+    isForeign = hasSuffix || !isFromGate
+    let escaped = hasSuffix ? String(text.dropLast(Self.foreignSuffix.count)) : text
+    bind = escaped.replacing("%3A", with: ":").replacing("%25", with: "%")
+  }
+
+  var text: String {
+    bind.replacing("%", with: "%25").replacing(":", with: "%3A") + (isForeign ? Self.foreignSuffix : "")
+  }
+}

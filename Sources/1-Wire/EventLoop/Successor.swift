@@ -1,0 +1,85 @@
+import CLinux
+
+/// Another process of the same program that takes the listening sockets over: the new binary.
+public final class Successor: Sendable {
+  /// Its process number.
+  public let process: Int32
+  /// The end of the pipe from which its word comes.
+  private let word: Int32
+
+  /// Starts `arguments[0]`, a path, with these arguments and variables and with the listening sockets, under the names that proxy.yaml
+  /// gives them. It inherits no other descriptor but the standard ones and the pipe that ``announce(in:)`` writes to.
+  public init(
+    _ arguments: [String], environment: [String: String], sockets: [(bind: String, socket: ListeningSocket)]
+  ) throws(SuccessorFailure) {
+    var pipe: [Int32] = [-1, -1]
+    guard unsafe clinux_pipe(&pipe) == 0 else { throw SuccessorFailure(errno: clinux_errno()) }
+    defer { _ = CLinux.close(pipe[1]) }
+    var variables = environment
+    for name in Self.ownVariables { variables[name] = nil }
+    variables["LISTEN_FDS"] = "\(sockets.count)"
+    variables["LISTEN_FDNAMES"] = sockets.map { $0.socket.inheritedName(bind: $0.bind).text }.joined(separator: ":")
+    variables[Self.readyVariable] = "\(Int(InheritedSockets.firstDescriptor) + sockets.count)"
+    let descriptors = sockets.map(\.socket.descriptor) + [pipe[1]]
+    let text = variables.map { "\($0.key)=\($0.value)" }.sorted()
+    let process = unsafe Self.withPointers(arguments) { arguments in
+      // Its own number stands in these two once it is there.
+      unsafe Self.withPointers(text + ["LISTEN_PID=0000000000"] + (environment["WATCHDOG_PID"] == nil ? [] : ["WATCHDOG_PID=0000000000"])) {
+        unsafe clinux_start_successor(arguments, $0, descriptors, Int32(descriptors.count), Int32(text.count))
+      }
+    }
+    guard process > 0 else {
+      _ = CLinux.close(pipe[0])
+      throw SuccessorFailure(errno: -process)
+    }
+    self.process = process
+    word = pipe[0]
+  }
+
+  deinit { _ = CLinux.close(word) }
+
+  static let ownVariables = ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "WATCHDOG_PID", readyVariable]
+  static let readyVariable = "ATTESTGATE_READY_FD"
+
+  /// Waits until it says that it serves; false when it ended, or has said nothing within the time, and then it is ended. Blocks the
+  /// calling thread.
+  public func waitUntilReady(milliseconds: Int) -> Bool {
+    if clinux_wait_for_byte(word, Int32(clamping: milliseconds)) == 1 { return true }
+    _ = kill(process, SIGTERM)
+    return false
+  }
+
+  /// Ends it: the process that started it is to end too.
+  public func end() { _ = kill(process, SIGTERM) }
+
+  /// Takes the kernel's record of it away, once it has ended.
+  public func reap() {
+    for _ in 0..<100 {
+      guard waitpid(process, nil, WNOHANG) == 0 else { return }
+      usleep(10_000)
+    }
+  }
+
+  /// Tells the process that started this one, if it waits for that, that this one serves.
+  public static func announce(in environment: (String) -> String?) {
+    guard let descriptor = environment(readyVariable).flatMap({ Int32($0) }), descriptor > 2 else { return }
+    var byte: UInt8 = 1
+    _ = unsafe write(descriptor, &byte, 1)
+    _ = CLinux.close(descriptor)
+  }
+
+  /// Lends texts as C has them: an array of pointers with nil behind the last.
+  private static func withPointers<Result>(
+    _ texts: [String], _ body: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> Result
+  ) -> Result {
+    var pointers: [UnsafeMutablePointer<CChar>?] = unsafe texts.map { unsafe strdup($0) } + [nil]
+    defer { unsafe pointers.forEach { unsafe free($0) } }
+    return unsafe pointers.withUnsafeMutableBufferPointer { unsafe body($0.baseAddress!) }
+  }
+}
+
+/// A process could not be started.
+public struct SuccessorFailure: Error, Sendable {
+  /// The kernel's reason.
+  public let errno: Int32
+}
