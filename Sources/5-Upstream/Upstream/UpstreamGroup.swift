@@ -13,6 +13,8 @@ public final class UpstreamGroup {
   private let servers: UpstreamServers
   private let known: Guarded<KnownServers>
   private let slots: RequestSlots?
+  /// Whether the worker goes on without it.
+  private var isRetired = false
 
   /// The servers as this worker saw them last, and whose turn it is: what each request needs, behind one guard.
   private struct KnownServers {
@@ -34,6 +36,15 @@ public final class UpstreamGroup {
     slots = RequestSlots(settings, share: share, loop: loop, metrics: metrics)
     known = Guarded(KnownServers(choice: ServerChoice(settings.balance)))
     followServers()
+  }
+
+  /// Whether these are its servers.
+  public func isOf(_ servers: UpstreamServers) -> Bool { self.servers === servers }
+
+  /// The worker goes on without it: idle connections are closed now, those that are lent when they come back.
+  public func retire() {
+    isRetired = true
+    for pool in known.value.pools { pool.retire() }
   }
 
   /// A place for one request, at once or after waiting for it in the queue. It is taken before the gate uses an assertion up, so that a
@@ -130,6 +141,7 @@ public final class UpstreamGroup {
     }
     known.value.pools = after
     known.value.version = version
+    if isRetired { for pool in after { pool.retire() } }
     for pool in before where !after.contains(where: { $0 === pool }) { pool.retire() }
   }
 

@@ -12,13 +12,13 @@ public actor UpstreamMonitor {
   /// The loop, as the language asks for it.
   public nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
 
-  private let upstreams: [UpstreamServers]
+  private var upstreams: [UpstreamServers]
   private let resolver: NameResolver
 
   /// Starts watching; nil when there is nothing to watch: no name, and no health check. `resolver` should be its own: a look-up that
   /// hangs holds up those behind it.
   public init?(_ upstreams: [UpstreamServers], resolver: @autoclosure () -> NameResolver = NameResolver()) {
-    guard upstreams.contains(where: { $0.settings.health != nil || !$0.names.isEmpty }) else { return nil }
+    guard Self.isNeeded(for: upstreams) else { return nil }
     loop = EventLoop()
     self.upstreams = upstreams
     self.resolver = resolver()
@@ -27,18 +27,32 @@ public actor UpstreamMonitor {
 
   /// Looks the names up for the first time, and makes the first checks.
   public func start() {
-    for upstream in upstreams {
-      for name in upstream.names { Task(executorPreference: loop) { await self.follow(name, of: upstream) } }
-      for server in upstream.all { check(server, of: upstream) }
-    }
+    for upstream in upstreams { watch(upstream) }
+  }
+
+  /// Watches other upstreams from now on; those that are watched already go on as they are.
+  public func follow(_ upstreams: [UpstreamServers]) {
+    for upstream in upstreams where !self.upstreams.contains(where: { $0 === upstream }) { watch(upstream) }
+    self.upstreams = upstreams
+  }
+
+  private func watch(_ upstream: UpstreamServers) {
+    for name in upstream.names { Task(executorPreference: loop) { await self.follow(name, of: upstream) } }
+    for server in upstream.all { check(server, of: upstream) }
+  }
+
+  /// Whether any of these needs watching.
+  public static func isNeeded(for upstreams: [UpstreamServers]) -> Bool {
+    upstreams.contains { $0.settings.health != nil || !$0.names.isEmpty }
   }
 
   // MARK: Names
 
   private func follow(_ name: ServerName, of upstream: UpstreamServers) async {
     var isFailing = false
-    while true {
+    while !upstream.isRetired {
       let found = await resolver.resolve(host: name.server.host, port: name.server.port)
+      guard !upstream.isRetired else { return }
       let (joined, left) = upstream.take(found, of: name)
       for server in joined { check(server, of: upstream) }
       let knowsNone = !upstream.all.contains { $0.origin === name }

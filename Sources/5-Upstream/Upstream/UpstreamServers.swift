@@ -68,6 +68,18 @@ public final class UpstreamServers: Sendable {
     contents.withLock { $0.entries = entries }
   }
 
+  private let retired = Atomic(false)
+
+  /// Whether the configuration has no such upstream any more.
+  var isRetired: Bool { retired.load(ordering: .relaxed) }
+
+  /// The configuration has no such upstream any more: its servers are not watched and have no series. Requests that are under way there
+  /// end as they would have.
+  public func retire() {
+    retired.store(true, ordering: .relaxed)
+    for server in all { server.retire() }
+  }
+
   /// Raised when servers join or leave.
   var version: Int { changes.load(ordering: .acquiring) }
 

@@ -2,7 +2,7 @@ public import EventLoop
 public import TLS
 
 /// One entry of `upstreams:` in proxy.yaml, with every default filled in.
-public struct UpstreamSettings: Sendable {
+public struct UpstreamSettings: Sendable, Equatable {
   /// Where one server listens.
   public struct Server: Sendable, Hashable {
     /// Host name or address, without brackets.

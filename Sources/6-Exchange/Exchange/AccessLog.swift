@@ -10,10 +10,16 @@ final class AccessLog {
   /// Bytes that wait before they are handed over without waiting for the worker's tick.
   static let pendingBytesMax = 32 << 10
 
-  private let writer: LogWriter
+  private var writer: LogWriter
   private var pending = ByteQueue()
 
   init(_ writer: LogWriter) { self.writer = writer }
+
+  /// Hands what is written from now on to this writer.
+  func follow(_ writer: LogWriter) {
+    flush()
+    self.writer = writer
+  }
 
   var isOn: Bool { writer.isOn }
 

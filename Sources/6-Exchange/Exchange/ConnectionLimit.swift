@@ -5,21 +5,28 @@ import Synchronization
 /// connections out evenly, and only when one comes or goes.
 final class ConnectionLimit: Sendable {
   private struct State {
+    var connectionsMax: Int
+    var connectionsPerNetworkMax: Int
     var count = 0
     var countByNetwork: [ClientNetwork: Int] = [:]
   }
 
-  private let connectionsMax: Int
-  private let connectionsPerNetworkMax: Int
-  private let state = Mutex(State())
+  private let state: Mutex<State>
 
   init(_ settings: ListenerSettings) {
-    connectionsMax = settings.connectionsMax
-    connectionsPerNetworkMax = settings.connectionsPerAddressMax
+    state = Mutex(State(connectionsMax: settings.connectionsMax, connectionsPerNetworkMax: settings.connectionsPerAddressMax))
+  }
+
+  /// Goes over to the numbers of other settings; what is counted stays.
+  func follow(_ settings: ListenerSettings) {
+    state.withLock { state in
+      state.connectionsMax = settings.connectionsMax
+      state.connectionsPerNetworkMax = settings.connectionsPerAddressMax
+    }
   }
 
   /// Whether no more connections should be accepted.
-  var isReached: Bool { state.withLock { $0.count >= connectionsMax } }
+  var isReached: Bool { state.withLock { $0.count >= $0.connectionsMax } }
 
   /// Connections now.
   var count: Int { state.withLock { $0.count } }
@@ -27,7 +34,7 @@ final class ConnectionLimit: Sendable {
   /// A place for one more connection; nil when all are taken. `always` is for what the kernel has accepted already when the gate stops.
   func reserve(always: Bool = false) -> ConnectionSlot? {
     let isFree = state.withLock { state in
-      guard always || state.count < connectionsMax else { return false }
+      guard always || state.count < state.connectionsMax else { return false }
       state.count += 1
       return true
     }
@@ -38,7 +45,7 @@ final class ConnectionLimit: Sendable {
   fileprivate func claim(_ network: ClientNetwork) -> Bool {
     state.withLock { state in
       let count = state.countByNetwork[network, default: 0]
-      guard count < connectionsPerNetworkMax else { return false }
+      guard count < state.connectionsPerNetworkMax else { return false }
       state.countByNetwork[network] = count + 1
       return true
     }

@@ -13,7 +13,8 @@ final class DownstreamConnection {
 
   let socket: Socket
   let loop: EventLoop
-  let listener: ServedListener
+  /// Under whose settings the request being served is.
+  private(set) var listener: ServedListener
   let metrics: LimitMetrics
   private let memory: MemoryWatch
   /// Its place among the listener's connections, for as long as it lives.
@@ -85,6 +86,13 @@ final class DownstreamConnection {
     return believesForwarding || slot.claim(peer.network)
   }
 
+  /// Goes over to the same listener of another configuration, which may trust others.
+  func follow(_ listener: ServedListener) {
+    self.listener = listener
+    believesForwarding = listener.settings.trustedPeers.contains(peer.address)
+    if !believesForwarding { client = peer }
+  }
+
   enum HeadResult {
     /// A complete head.
     case request
@@ -146,11 +154,11 @@ final class DownstreamConnection {
   /// Whether it has served as many requests as a connection may: the answer to the last one closes it.
   var hasServedAll: Bool { requestCount >= listener.settings.requestsPerConnectionMax }
 
-  /// Whether it may be closed without harm: nothing has come, and a client that was served before counts on the connection's end at
-  /// any time. One that has just connected is given a moment for its first request.
+  /// Whether it may be closed without harm: nothing has come for a moment, so that probably nothing is under way. A client that is
+  /// busy will be told with its next answer.
   var mayBeClosed: Bool {
     guard let idleSince, !socket.hasSomethingToRead else { return false }
-    return requestCount > 0 || idleSince.advanced(byMilliseconds: Self.busyMilliseconds) <= loop.now
+    return idleSince.advanced(byMilliseconds: Self.busyMilliseconds) <= loop.now
   }
 
   private func releaseStorage() {

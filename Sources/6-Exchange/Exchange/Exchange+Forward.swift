@@ -55,7 +55,7 @@ extension Exchange {
   /// How long the client's address must wait before it may send this route another request that no key is verified for.
   private func waitForAddress(on route: ServedRoute) -> UInt64? {
     guard let rate = route.settings.addressRate else { return nil }
-    return worker.limits.take(rate, of: connection.network, .route(record.route ?? 0), now: worker.loop.now)
+    return worker.limits.take(rate, of: connection.network, .route(route.rateNumber), now: worker.loop.now)
   }
 
   /// Fills the connection's outgoing request; what is returned is the body that follows it.

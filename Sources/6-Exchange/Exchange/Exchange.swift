@@ -21,7 +21,9 @@ enum Afterwards {
 ///
 /// `serve` is the way of a request: locate, prepare, examine, read the body, admit, forward, relay.
 final class Exchange {
-  let worker: WorkerContext
+  /// What serves the request: from its begin to its end the same, whatever the worker goes over to meanwhile.
+  private(set) var worker: WorkerContext
+  private let serving: Serving
   let connection: DownstreamConnection
   var record: ExchangeRecord
   /// Whether the client was told to go on with its body.
@@ -31,8 +33,9 @@ final class Exchange {
 
   var head: RequestHead { connection.head }
 
-  init(worker: WorkerContext, connection: DownstreamConnection) {
+  init(worker: WorkerContext, serving: Serving, connection: DownstreamConnection) {
     self.worker = worker
+    self.serving = serving
     self.connection = connection
     record = ExchangeRecord(identifier: worker.nextIdentifier(), startedAt: worker.loop.now)
   }
@@ -81,11 +84,26 @@ final class Exchange {
   }
 
   private func begin() {
+    followConfiguration()
     worker.metrics.requestsInFlight.add(1)
     record = ExchangeRecord(identifier: worker.nextIdentifier(), startedAt: worker.loop.now)
     record.bytesWrittenBefore = connection.bytesWritten
     if connection.believesForwarding { connection.client = connection.peer }
     hasContinued = false
+  }
+
+  /// Goes over to what the worker serves now, if its listener is still there.
+  private func followConfiguration() {
+    let current = serving.context
+    guard worker !== current else { return }
+    guard let listener = current.listeners.first(where: { $0.takesConnections(of: connection.listener) }) else { return }
+    worker = current
+    connection.follow(listener)
+  }
+
+  /// Whether the configuration has no place for the connection any more: its listener is gone, or asks for something else.
+  var isLeftOver: Bool {
+    worker !== serving.context && !serving.context.listeners.contains { $0.takesConnections(of: connection.listener) }
   }
 
   /// The end of every exchange, whatever became of it: log line and metrics.
@@ -255,7 +273,7 @@ final class Exchange {
   }
 
   /// Whether the connection ends with this answer, whatever the request and the answer say.
-  var isLastAnswer: Bool { worker.isDraining || connection.hasServedAll }
+  var isLastAnswer: Bool { serving.isDraining || connection.hasServedAll || isLeftOver }
 
   // MARK: Ends
 

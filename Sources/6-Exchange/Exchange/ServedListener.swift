@@ -32,6 +32,16 @@ final class ServedListener: Sendable {
     }
   }
 
+  /// Whether connections that another configuration's listener accepted can go on under this one: it listens at the same place and had
+  /// asked them for the same.
+  func takesConnections(of other: ServedListener) -> Bool {
+    settings.bind == other.settings.bind && settings.expectsProxyHeader == other.settings.expectsProxyHeader
+      // Whom a PROXY header named was the word of those who were trusted then.
+      && (!settings.expectsProxyHeader || settings.trustedPeers == other.settings.trustedPeers)
+      && (settings.tls == nil) == (other.settings.tls == nil)
+      && settings.tls?.clientAuthorityFile == other.settings.tls?.clientAuthorityFile
+  }
+
   /// Changes that the configuration has checked already.
   static func changes(set: [(name: String, value: String)], remove: [String]) -> FieldChanges {
     guard let changes = FieldChanges(set: set, remove: remove) else {

@@ -14,8 +14,11 @@ final class ServedRoute {
   /// What the gate adds of its own: not what `request_headers` sets or removes.
   let adds: AddedFields
   let metrics: RouteMetrics
+  /// Under which number ``SharedLimits`` keep its rate by address.
+  let rateNumber: Int
 
-  init(_ settings: RouteSettings, upstream: UpstreamGroup, metrics: RouteMetrics) {
+  init(_ settings: RouteSettings, upstream: UpstreamGroup, metrics: RouteMetrics, rateNumber: Int) {
+    self.rateNumber = rateNumber
     self.settings = settings
     self.upstream = upstream
     self.metrics = metrics

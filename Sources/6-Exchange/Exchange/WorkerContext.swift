@@ -24,25 +24,31 @@ final class WorkerContext {
   let endpointMetrics: RouteMetrics
   let accessLog: AccessLog
   let limits: SharedLimits
+  /// How many connections each listener has, in their order.
+  let connectionLimits: [ConnectionLimit]
   private var identifiers = RequestIdentifierSource()
   private var lastDate = HTTPDate(unixSeconds: 0)
   private var dateUntil = Instant(nanoseconds: 0)
 
-  /// Set once SIGTERM came: every answer closes its connection.
-  var isDraining = false
-
-  init(loop: EventLoop, number: Int, site: Site, services: WorkerServices, store: any Store, registry: MetricRegistry) {
+  /// `previous` is what the worker served before: upstreams that stay keep their connections.
+  init(
+    loop: EventLoop, number: Int, site: Site, services: WorkerServices, store: any Store, registry: MetricRegistry,
+    previous: WorkerContext? = nil
+  ) {
     self.loop = loop
     self.site = site
     router = Router(site.routes.map(\.pattern))
     let upstreams = services.upstreams.map { servers in
-      UpstreamGroup(
-        servers, share: WorkerShare(number: number, of: site.workerCount), loop: loop,
-        metrics: UpstreamMetrics(registry: registry, upstream: servers.settings.name))
+      previous?.upstreams.first { $0.isOf(servers) }
+        ?? UpstreamGroup(
+          servers, share: WorkerShare(number: number, of: site.workerCount), loop: loop,
+          metrics: UpstreamMetrics(registry: registry, upstream: servers.settings.name))
     }
     self.upstreams = upstreams
     routes = site.routes.map { route in
-      ServedRoute(route, upstream: upstreams[route.upstream], metrics: RouteMetrics(registry: registry, route: route.label))
+      ServedRoute(
+        route, upstream: upstreams[route.upstream], metrics: RouteMetrics(registry: registry, route: route.label),
+        rateNumber: services.limits.numberOfRoute(route))
     }
     gate = Gate(settings: site.gate, store: store)
     challenges = ChallengeEndpoint(settings: site.gate, store: store)
@@ -51,11 +57,12 @@ final class WorkerContext {
     listeners = site.listeners.enumerated().map { index, settings in
       ServedListener(settings, site: site, certificates: services.certificates.isEmpty ? nil : services.certificates[index])
     }
-    metrics = WorkerMetrics(registry: registry)
+    metrics = previous?.metrics ?? WorkerMetrics(registry: registry)
     noRouteMetrics = RouteMetrics(registry: registry, route: "none")
     endpointMetrics = RouteMetrics(registry: registry, route: "endpoints")
-    accessLog = AccessLog(services.accessLog)
+    accessLog = previous?.accessLog ?? AccessLog(services.accessLog)
     limits = services.limits
+    connectionLimits = site.listeners.map { services.limits.connections(of: $0) }
   }
 
   func nextIdentifier() -> RequestIdentifier { identifiers.next() }

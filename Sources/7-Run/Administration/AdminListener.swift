@@ -24,6 +24,7 @@ public actor AdminListener {
   private let startedAt = Double(WallClock.unixNanoseconds) / 1_000_000_000
   private let readiness: Mutex<Readiness>
   private var sockets: [ObjectIdentifier: Socket] = [:]
+  private var acceptor: Acceptor?
 
   /// A listener that does not serve yet. `process` holds the metrics that belong to no worker.
   public init(workers: [Worker], process: MetricRegistry, needsStore: Bool) {
@@ -39,6 +40,19 @@ public actor AdminListener {
     readiness.withLock { $0.phase = phase }
   }
 
+  /// Another configuration is served: whether it can serve nothing without the store.
+  public nonisolated func follow(needsStore: Bool) {
+    readiness.withLock { $0.needsStore = needsStore }
+  }
+
+  /// Accepts nothing more: another process answers here now. What the kernel gave this one already is taken.
+  public func stopAccepting() {
+    guard let acceptor, acceptor.isOpen else { return }
+    acceptor.pause()
+    while case .connection(let connection) = acceptor.accept() { take(connection) }
+    acceptor.close()
+  }
+
   /// Serves `socket`.
   public func start(_ socket: ListeningSocket) {
     Task(executorPreference: loop) { await self.accept(socket) }
@@ -46,22 +60,24 @@ public actor AdminListener {
 
   private func accept(_ socket: ListeningSocket) async {
     let acceptor = Acceptor(socket, loop: loop)
-    while true {
+    self.acceptor = acceptor
+    while acceptor.isOpen {
       _ = await loop.wait(for: .readable(acceptor), until: .never)
+      guard acceptor.isOpen else { return }
       switch acceptor.accept() {
-      case .connection(let connection):
-        guard sockets.count < Self.connectionsMax else {
-          connection.close()
-          continue
-        }
-        let identifier = ObjectIdentifier(connection)
-        sockets[identifier] = connection
-        Task(executorPreference: loop) { await self.serve(identifier) }
+      case .connection(let connection): take(connection)
       case .wouldBlock: continue
       case .lost: await loop.yield()
       case .exhausted: await loop.sleep(until: loop.now.advanced(byMilliseconds: 100))
       }
     }
+  }
+
+  private func take(_ connection: Socket) {
+    guard sockets.count < Self.connectionsMax else { return connection.close() }
+    let identifier = ObjectIdentifier(connection)
+    sockets[identifier] = connection
+    Task(executorPreference: loop) { await self.serve(identifier) }
   }
 
   private func serve(_ identifier: ObjectIdentifier) async {
@@ -81,7 +97,7 @@ public actor AdminListener {
         switch input.withReadable({ head.parse($0, limits: Self.headLimits) }) {
         case .complete(let byteCount):
           input.consume(byteCount)
-          let keepsAlive = head.keepsAlive && head.framing.isEmpty
+          let keepsAlive = head.keepsAlive && head.framing.isEmpty && !isDraining
           let isSent = await send(await answer(head), to: socket, head, closes: !keepsAlive)
           return isSent && keepsAlive
         case .refused(let refusal):
@@ -113,6 +129,8 @@ public actor AdminListener {
       }
     }
   }
+
+  private var isDraining: Bool { readiness.withLock { $0.phase == .draining } }
 
   // MARK: Answers
 

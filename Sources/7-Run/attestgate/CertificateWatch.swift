@@ -5,7 +5,8 @@ import Synchronization
 import TLS
 import Telemetry
 
-/// Keeps listeners' certificates as their files are: read again by SIGHUP, and when a file has changed, as ACME clients leave it.
+/// Keeps listeners' certificates as their files are: read again when one has changed, as ACME clients leave it. (A reload
+/// of the configuration reads them all.)
 final class CertificateWatch: Sendable {
   /// How often files are looked at.
   private static let pauseSeconds = 2
@@ -15,11 +16,15 @@ final class CertificateWatch: Sendable {
   private static let reloads = MetricFamily(
     "attestgate_certificate_reloads_total", .counter, "Times that certificates were read again, by result.")
 
-  private let listeners: [ListenerCertificates]
   private let registry: MetricRegistry
   private let diagnostics: Diagnostics
-  /// What the files looked like when they were read.
-  private let seen: Mutex<[[FileState?]]>
+  private let watched: Mutex<[Watched]>
+
+  /// A listener's certificates, and what their files looked like when they were read.
+  private struct Watched {
+    var certificates: ListenerCertificates
+    var files: [FileState?]
+  }
 
   /// What of a file tells that it is another one.
   private struct FileState: Equatable {
@@ -29,34 +34,35 @@ final class CertificateWatch: Sendable {
   }
 
   init(_ listeners: [ListenerCertificates], registry: MetricRegistry, diagnostics: Diagnostics) {
-    self.listeners = listeners
     self.registry = registry
     self.diagnostics = diagnostics
-    seen = Mutex(listeners.map(Self.states))
+    watched = Mutex([])
+    follow(listeners)
+  }
+
+  /// Keeps these from now on, which have just been read.
+  func follow(_ listeners: [ListenerCertificates]) {
+    let former = watched.withLock { watched in
+      defer { watched = listeners.map { Watched(certificates: $0, files: Self.states($0)) } }
+      return watched
+    }
+    for listener in former {
+      for files in listener.certificates.settings.files { registry.removeSeries(with: [Self.label(files)]) }
+    }
     for listener in listeners { publish(listener) }
   }
 
   /// Looks at the files for as long as the process lives.
   func start() {
-    guard !listeners.isEmpty else { return }
     Task { [self] in
       while true {
         try? await Task.sleep(for: .seconds(Self.pauseSeconds))
-        for index in listeners.indices where hasChanged(index) { reload(index) }
+        for listener in changed() { reload(listener) }
       }
     }
   }
 
-  /// Reads every file again.
-  func reload() {
-    for index in listeners.indices {
-      _ = hasChanged(index)
-      reload(index)
-    }
-  }
-
-  private func reload(_ index: Int) {
-    let listener = listeners[index]
+  private func reload(_ listener: ListenerCertificates) {
     do throws(TLSFailure) {
       try listener.reload()
       registry.counter(Self.reloads, [MetricLabel("result", "done")]).add()
@@ -70,15 +76,19 @@ final class CertificateWatch: Sendable {
 
   private func publish(_ listener: ListenerCertificates) {
     for (files, identity) in zip(listener.settings.files, listener.server.identities) {
-      registry.gauge(Self.expiry, [MetricLabel("certificate", files.certificate)]).set(Int64(identity.notAfter))
+      registry.gauge(Self.expiry, [Self.label(files)]).set(Int64(identity.notAfter))
     }
   }
 
-  private func hasChanged(_ index: Int) -> Bool {
-    let now = Self.states(listeners[index])
-    return seen.withLock { seen in
-      defer { seen[index] = now }
-      return seen[index] != now
+  private static func label(_ files: ListenerTLS.Files) -> MetricLabel { MetricLabel("certificate", files.certificate) }
+
+  private func changed() -> [ListenerCertificates] {
+    watched.withLock { watched in
+      watched.indices.compactMap { index in
+        let now = Self.states(watched[index].certificates)
+        defer { watched[index].files = now }
+        return watched[index].files == now ? nil : watched[index].certificates
+      }
     }
   }
 

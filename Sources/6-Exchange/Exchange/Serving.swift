@@ -1,0 +1,8 @@
+/// What a worker serves at the moment. A request takes it at its begin and keeps it to its end. Confined to the worker.
+final class Serving {
+  var context: WorkerContext
+  /// Set once the process is to end: every answer closes its connection.
+  var isDraining = false
+
+  init(_ context: WorkerContext) { self.context = context }
+}

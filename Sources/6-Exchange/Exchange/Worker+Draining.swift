@@ -1,0 +1,43 @@
+public import EventLoop
+import Store
+import Upstream
+
+/// The end of a worker.
+extension Worker {
+  static let cutOffMilliseconds = 100
+  /// How often idle connections are looked for.
+  static let closingMilliseconds = 10
+
+  /// Stops accepting. From now on every answer closes its connection.
+  public func stopAccepting() {
+    guard let serving, !serving.isDraining else { return }
+    serving.isDraining = true
+    for intake in intakes { takeLast(of: intake, serving.context) }
+  }
+
+  /// Waits until every exchange has ended, or the deadline; what is left then is closed. Log lines are handed over.
+  ///
+  /// Idle connections are closed one after the other, all within the first half of the time: their clients come back at once, and
+  /// not all at the same moment to those that take over.
+  public func drain(until deadline: Instant) async {
+    let turns = Int((deadline.nanoseconds - min(loop.now, deadline).nanoseconds) / 2_000_000) / Self.closingMilliseconds
+    let closedPerTurn = max(1, exchanges.count / max(1, turns))
+    while !exchanges.isEmpty && loop.now < deadline {
+      closeIdle(atMost: closedPerTurn)
+      await loop.sleep(until: loop.now.advanced(byMilliseconds: Self.closingMilliseconds))
+    }
+    for exchange in exchanges.values { exchange.connection.socket.close() }
+    // Those that were cut off have their log lines too; only who waits for something else than its client does not notice at once.
+    let lastMoment = loop.now.advanced(byMilliseconds: Self.cutOffMilliseconds)
+    while !exchanges.isEmpty && loop.now < lastMoment { await loop.sleep(until: loop.now.advanced(byMilliseconds: 1)) }
+    isStopped = true
+    for upstream in serving?.context.upstreams ?? [] { upstream.closeIdle() }
+    serving?.context.accessLog.flush()
+    store?.stop()
+    for former in formerStores { former.store.stop() }
+  }
+
+  private func closeIdle(atMost count: Int) {
+    for exchange in exchanges.values.lazy.filter(\.connection.mayBeClosed).prefix(count) { exchange.connection.socket.close() }
+  }
+}

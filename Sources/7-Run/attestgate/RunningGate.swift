@@ -1,0 +1,149 @@
+import Administration
+import CLinux
+import Configuration
+import EventLoop
+import Exchange
+import FoundationEssentials
+import TLS
+import Telemetry
+import Upstream
+
+/// The running gate: its workers, its listeners, and the order in which they start and stop. How it goes over to another configuration
+/// is in GateReload.swift, how to another process in GateHandOver.swift.
+actor RunningGate {
+  let file: String
+  let environment: [String: String]
+  let manager: ServiceManager
+  let metrics: MetricRegistry
+  let diagnostics: Diagnostics
+  let limits: SharedLimits
+  let verifier = BackgroundThread(name: "verifier", queueMax: 64)
+  let tickets = TicketKeys()
+  let resolver = NameResolver()
+  let certificates: CertificateWatch
+  let workers: [Worker]
+  let admin: (listener: AdminListener, socket: ListeningSocket)?
+  let reloads: ReloadMetrics
+  /// The program's file, as it was named or found at the start: there may be a newer one by the same name.
+  let program: String
+
+  /// What is served.
+  var configuration: Configuration
+  var services: WorkerServices
+  /// In the order of the configuration's listeners.
+  var sockets: [ListeningSocket]
+  var monitor: UpstreamMonitor?
+  /// The process that is to take over.
+  var successor: Successor?
+  /// Waits for it, without holding anybody up.
+  lazy var waiting = BackgroundThread(name: "successor", queueMax: 1)
+  private(set) var isStopping = false
+
+  /// How long a start waits for the store before it serves without.
+  static let storeWaitMilliseconds = 2_000
+
+  /// Opens everything that can fail, in the order in which an operator would look.
+  init(_ configuration: Configuration, inherited: inout InheritedSockets, environment: [String: String]) throws {
+    self.configuration = configuration
+    self.environment = environment
+    file = configuration.file
+    program = Self.program()
+    manager = ServiceManager(environment)
+    DescriptorLimit.raise()
+    MemoryLimit.prepareAllocator()
+    metrics = GateParts.metrics()
+    diagnostics = Diagnostics(try LogWriter(.standardError, lost: GateParts.lostLines(of: "diagnostics", in: metrics)))
+    for warning in configuration.warnings { diagnostics.note(.warning, "\(warning)") }
+    let accessLog = try GateParts.accessLog(configuration.accessLog, lost: GateParts.lostLines(of: "access", in: metrics))
+    var sockets: [ListeningSocket] = []
+    for listener in configuration.listeners { sockets.append(try GateParts.listen(listener.bind, &inherited)) }
+    self.sockets = sockets
+    var adminSocket: ListeningSocket?
+    if let bind = configuration.admin { adminSocket = try GateParts.listen(bind, &inherited) }
+    let site = Site(configuration)
+    let memory = MemoryWatch()
+    MemoryReport(metrics, diagnostics).watch(memory, configuration.memory)
+    limits = SharedLimits(memory: memory)
+    let (registry, diagnostics) = (metrics, diagnostics)
+    let upstreams = site.upstreams.map { UpstreamServers($0, registry: registry, diagnostics: diagnostics) }
+    monitor = UpstreamMonitor(upstreams)
+    var services = WorkerServices(
+      upstreams: upstreams, verifier: verifier, accessLog: accessLog, diagnostics: diagnostics, limits: limits)
+    services.certificates = try GateParts.certificates(configuration.listeners, tickets: tickets)
+    self.services = services
+    certificates = CertificateWatch(services.certificates.compactMap { $0 }, registry: metrics, diagnostics: diagnostics)
+    reloads = ReloadMetrics(metrics)
+    let storeMaker = StoreMaker(configuration.store, resolver: resolver)
+    let workerServices = services
+    let workers = (0..<configuration.workerCount).map { number in
+      Worker(number: number, site: site, services: workerServices) { storeMaker.make(on: $0) }
+    }
+    self.workers = workers
+    admin = adminSocket.map { (AdminListener(workers: workers, process: registry, needsStore: site.needsStore), $0) }
+  }
+
+  private static func program() -> String {
+    let name = CommandLine.arguments.first ?? ""
+    return name.contains("/") ? name : (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? name
+  }
+
+  /// Serves, once the store is there or has been waited for: the first requests must not be refused for want of a connection to it.
+  func start(closing unused: [String]) async {
+    for socket in unused { diagnostics.note(.warning, "an inherited socket, \(socket), is no listener's: it is closed") }
+    certificates.start()
+    let deadline = Instant.now.advanced(byMilliseconds: Self.storeWaitMilliseconds)
+    await monitor?.start()
+    if let admin { await admin.listener.start(admin.socket) }
+    for worker in workers { await worker.open() }
+    for worker in workers { await worker.waitForStore(until: deadline) }
+    for worker in workers { await worker.serve(sockets) }
+    guard !isStopping else { return }
+    admin?.listener.enter(.serving)
+    diagnostics.note(.notice, "attestgate \(Version.number) \(summary)")
+    let variables = environment
+    Successor.announce { variables[$0] }
+    manager.ready(summary)
+    manager.keepAlive(workers)
+  }
+
+  /// Where it serves.
+  var summary: String {
+    let places = zip(configuration.listeners, sockets).map { listener, socket in
+      guard listener.bind.unixPath == nil else { return listener.bind.description }
+      let scheme = listener.tls == nil ? "http" : "https"
+      return "\(scheme)://\(BindAddress(host: listener.bind.host, port: socket.address.port))"
+    }
+    return "serves \(places.joined(separator: ", ")) with \(workers.count) worker(s)"
+  }
+
+  /// The access log's file was moved away.
+  func reopenLogs() { services.accessLog.reopen() }
+
+  /// Drains and ends the process, because it was asked to.
+  func stop() async {
+    successor?.end()
+    manager.stopping()
+    await end(delayMilliseconds: configuration.drainDelayMilliseconds)
+  }
+
+  /// Draining, in this order: not ready, a delay for load balancers, no more accepting, answers close their connections, idle ones are
+  /// closed one after the other, and what is left at the end of the time is cut.
+  func end(delayMilliseconds: Int) async {
+    guard !isStopping else { return }
+    isStopping = true
+    diagnostics.note(.notice, "draining")
+    admin?.listener.enter(.draining)
+    try? await Task.sleep(for: .milliseconds(delayMilliseconds))
+    for worker in workers { await worker.stopAccepting() }
+    for socket in sockets { socket.stop() }
+    let deadline = Instant.now.advanced(byMilliseconds: configuration.drainTimeoutMilliseconds)
+    await withTaskGroup { group in
+      for worker in workers { group.addTask { await worker.drain(until: deadline) } }
+    }
+    admin?.socket.stop()
+    services.accessLog.finish()
+    diagnostics.note(.notice, "stopped")
+    diagnostics.finish()
+    exit(ExitCode.done)
+  }
+}
