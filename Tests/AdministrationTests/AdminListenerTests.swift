@@ -18,7 +18,7 @@ import Testing
     let site = Site(listeners: [], routes: [], upstreams: [], gate: GateSettings(apps: []))
     let services = WorkerServices(
       upstreams: [], verifier: BackgroundThread(name: "verifier", queueMax: 1), accessLog: log,
-      diagnostics: Diagnostics(log), limits: SharedLimits(site))
+      diagnostics: Diagnostics(log), limits: SharedLimits())
     let worker = Worker(number: 0, site: site, services: services) { _ in MemoryStoreClient(MemoryStore()) }
     await worker.start([])
     let process = MetricRegistry()

@@ -128,11 +128,25 @@ import Testing
       let fresh = try gate.connect()
       #expect(eventually { gate.metric("attestgate_connections") == 2 })
       await gate.worker.stopAccepting()
-      #expect(try idle.endsNow())
       let answer = try fresh.exchange("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
       #expect(answer.text == "hello")
       #expect(answer.value("Connection") == "close")
       #expect(try fresh.endsNow())
+      await gate.worker.drain(until: Instant.now.advanced(byMilliseconds: 10_000))
+      #expect(try idle.endsNow())
+    }
+  }
+
+  @Test func idleClientsAreNotAllSentAwayAtOnce() async throws {
+    try await TestGate.run { gate, _ in
+      let clients = try (0..<150).map { _ in try gate.connect() }
+      for client in clients { _ = try client.exchange("GET / HTTP/1.1\r\nHost: a\r\n\r\n") }
+      await gate.worker.stopAccepting()
+      async let end: Void = gate.worker.drain(until: Instant.now.advanced(byMilliseconds: 20_000))
+      var counts: Set<Int> = []
+      while case let count = await gate.worker.connectionCount(), count > 0 { counts.insert(count) }
+      await end
+      #expect(counts.count > 10)
     }
   }
 

@@ -86,7 +86,7 @@ import Testing
   }
 
   @Test func enrolmentsOfAllClientsShareOneBucket() throws {
-    let limits = SharedLimits(Site(listeners: [], routes: [], upstreams: [], gate: .init(apps: [])))
+    let limits = SharedLimits()
     let rate = Rate(1, per: .second, burst: 2)
     #expect(limits.takeEnrolment(rate, now: now) == nil)
     #expect(limits.takeEnrolment(rate, now: now) == nil)

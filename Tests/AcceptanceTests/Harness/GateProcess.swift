@@ -8,6 +8,7 @@ final class GateProcess: Sendable {
   let port: UInt16
   /// Where health and metrics are.
   let adminPort: UInt16
+  private let workers: Int
   /// Holds the configuration and the logs.
   let folder: TemporaryFolder
   /// The running program.
@@ -22,23 +23,47 @@ final class GateProcess: Sendable {
   /// Writes the configuration, starts the gate and waits until it is ready.
   ///
   /// `configuration` is proxy.yaml without `listeners`, `admin` and `workers`; `listener` are further lines of the one listener.
-  /// `descriptorMax` is how many files the system lets it open, `addressSpaceMax` how many KiB of address space it has.
+  /// `descriptorMax` is how many files the system lets it open, `addressSpaceMax` how many KiB of address space it has. `before` are
+  /// words of a command that becomes the gate, given the listener's port in place of `PORT`.
   init(
     _ configuration: String, listener: [String] = [], workers: Int = 1, waitUntilReady: Bool = true, descriptorMax: Int? = nil,
-    addressSpaceMax: Int? = nil
+    addressSpaceMax: Int? = nil, before: [String] = [], environment: [String: String] = [:]
   ) throws {
     folder = try TemporaryFolder()
     port = try FreePort.next()
     adminPort = try FreePort.next()
+    self.workers = workers
+    try Self.write(configuration, listener: listener, workers: workers, port: port, adminPort: adminPort, folder)
+    let limits = (descriptorMax.map { ["ulimit -n \($0)"] } ?? []) + (addressSpaceMax.map { ["ulimit -v \($0)"] } ?? [])
+    let limit = limits.isEmpty ? [] : ["sh", "-c", (limits + ["exec \"$0\" \"$@\""]).joined(separator: " && ")]
+    process = try ChildProcess(
+      limit + before.map { [port] in $0 == "PORT" ? "\(port)" : $0 } + [Self.binary, "serve", "--config", folder.file("proxy.yaml")],
+      environment: environment, output: folder.file("output"), errors: folder.file("errors"))
+    if waitUntilReady { try self.waitUntilReady() }
+  }
+
+  /// Writes another configuration, which is not read before the gate is told to.
+  func configure(_ configuration: String, listener: [String] = [], workers: Int? = nil) throws {
+    try Self.write(configuration, listener: listener, workers: workers ?? self.workers, port: port, adminPort: adminPort, folder)
+  }
+
+  /// Has the configuration read, and waits until it has been.
+  func reload(isGood: Bool = true) throws {
+    let labels = ["result": isGood ? "done" : "failed"]
+    let before = try metric("attestgate_config_reloads_total", labels) ?? 0
+    process.signal(SIGHUP)
+    guard try eventually(within: 20_000, { try metric("attestgate_config_reloads_total", labels) ?? 0 > before }) else {
+      throw FixtureFailure("the configuration is not read:\n\(log)")
+    }
+  }
+
+  private static func write(
+    _ configuration: String, listener: [String], workers: Int, port: UInt16, adminPort: UInt16, _ folder: TemporaryFolder
+  ) throws {
     let lines =
       ["workers: \(workers)", "access_log: \(folder.file("access.log"))", "admin: {bind: \"127.0.0.1:\(adminPort)\"}", "listeners:"]
       + ["  - bind: \"127.0.0.1:\(port)\""] + listener.map { "    \($0)" }
     try folder.write(lines.joined(separator: "\n") + "\n" + configuration, to: "proxy.yaml")
-    let limits = (descriptorMax.map { ["ulimit -n \($0)"] } ?? []) + (addressSpaceMax.map { ["ulimit -v \($0)"] } ?? [])
-    let limit = limits.isEmpty ? [] : ["sh", "-c", (limits + ["exec \"$0\" \"$@\""]).joined(separator: " && ")]
-    process = try ChildProcess(
-      limit + [Self.binary, "serve", "--config", folder.file("proxy.yaml")], output: folder.file("output"), errors: folder.file("errors"))
-    if waitUntilReady { try self.waitUntilReady() }
   }
 
   /// What it wrote to standard error and standard output.

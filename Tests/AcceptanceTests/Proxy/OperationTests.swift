@@ -120,7 +120,7 @@ import Testing
     }
   }
 
-  @Test func aDrainingGateEndsWhatItHasBegunAndTakesNothingNew() throws {
+  @Test(arguments: [SIGTERM, SIGQUIT]) func aDrainingGateEndsWhatItHasBegunAndTakesNothingNew(signal: Int32) throws {
     let mayAnswer = Latch()
     try withProxy(script: { exchange in
       if exchange.target == "/slow" { mayAnswer.wait() }
@@ -131,7 +131,7 @@ import Testing
       let busy = try gate.connect()
       try busy.send("GET /slow HTTP/1.1\r\nHost: a\r\n\r\n")
       #expect(eventually { upstream.requests.count == 2 })
-      gate.process.signal(SIGTERM)
+      gate.process.signal(signal)
       #expect(eventually { (try? gate.connect()) == nil })
       #expect(try idle.endsNow())
       if let readiness = try? gate.admin("/readyz") { #expect(readiness.status == 503) }

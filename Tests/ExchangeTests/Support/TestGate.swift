@@ -27,7 +27,7 @@ final class TestGate: Sendable {
     let services = WorkerServices(
       upstreams: site.upstreams.map { UpstreamServers($0, registry: MetricRegistry(), diagnostics: diagnostics) },
       verifier: BackgroundThread(name: "verifier", queueMax: 8), accessLog: log, diagnostics: diagnostics,
-      limits: SharedLimits(site, memory: memory))
+      limits: SharedLimits(memory: memory))
     worker = Worker(number: 0, site: site, services: services) { _ in MemoryStoreClient(MemoryStore()) }
     await worker.start([listener])
   }

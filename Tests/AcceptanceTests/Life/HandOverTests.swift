@@ -1,0 +1,148 @@
+import Fixtures
+import Foundation
+import Glibc
+import Testing
+
+/// SIGUSR2: another process of the same program takes the sockets over.
+@Suite struct HandOverTests {
+  private func withGate(
+    _ listener: [String] = [], workers: Int = 2, _ body: (GateProcess, ScriptedUpstream) throws -> Void
+  ) throws {
+    let upstream = try ScriptedUpstream()
+    defer { upstream.stop() }
+    let gate = try GateProcess(ReloadTests.configuration(upstream: upstream.port), listener: listener, workers: workers)
+    defer { gate.process.kill() }
+    try body(gate, upstream)
+  }
+
+  /// The process that took over, once it has.
+  private func successor(of gate: GateProcess) throws -> OtherProcess {
+    #expect(gate.process.wait(milliseconds: 30_000) == .exited(0), "\(gate.log)")
+    let line = try #require(gate.log.split(separator: "\n").last { $0.hasSuffix("has taken over") }, "\(gate.log)")
+    return OtherProcess(try #require(line.split(separator: " ").dropLast(3).last.flatMap { pid_t($0) }))
+  }
+
+  @Test func noConnectionIsRefusedOrResetWhileAnotherProcessTakesOver() throws {
+    try withGate { gate, _ in
+      let load = Load(port: gate.port)
+      #expect(load.goesOn())
+      gate.process.signal(SIGUSR2)
+      let first = try successor(of: gate)
+      defer { first.kill() }
+      #expect(load.goesOn())
+      // And once more, from a process that took over itself.
+      first.signal(SIGUSR2)
+      #expect(eventually(within: 30_000) { !first.isRunning })
+      #expect(load.goesOn())
+      #expect(load.end() == [])
+      let second = try #require(gate.log.split(separator: "\n").last { $0.hasSuffix("has taken over") })
+      let last = OtherProcess(try #require(second.split(separator: " ").dropLast(3).last.flatMap { pid_t($0) }))
+      defer { last.kill() }
+      #expect(last.identifier != first.identifier)
+      #expect(try gate.admin("/readyz").status == 200)
+      last.signal(SIGTERM)
+      #expect(eventually(within: 30_000) { !last.isRunning })
+    }
+  }
+
+  @Test func aProcessThatCannotServeChangesNothing() throws {
+    try withGate { gate, upstream in
+      let load = Load(port: gate.port, keeping: 1, connecting: 1)
+      try gate.configure(ReloadTests.configuration(upstream: upstream.port, routes: "- {path: nowhere, upstream: ai, gate: off}"))
+      gate.process.signal(SIGUSR2)
+      #expect(eventually(within: 30_000) { gate.log.contains("this one goes on serving") }, "\(gate.log)")
+      #expect(gate.log.contains("routes[0].path"))
+      #expect(load.goesOn())
+      #expect(load.end() == [])
+      #expect(try gate.admin("/readyz").status == 200)
+      // The broken one is not in the way of the next.
+      try gate.configure(ReloadTests.configuration(upstream: upstream.port))
+      gate.process.signal(SIGUSR2)
+      try successor(of: gate).kill()
+    }
+  }
+
+  @Test func whatHasBegunIsEndedByTheProcessThatBeganIt() throws {
+    let mayAnswer = Latch()
+    let upstream = try ScriptedUpstream { exchange in
+      if exchange.target == "/slow" { mayAnswer.wait() }
+      try exchange.answer("hello")
+    }
+    defer { upstream.stop() }
+    let gate = try GateProcess(ReloadTests.configuration(upstream: upstream.port))
+    defer { gate.process.kill() }
+    let client = try gate.connect()
+    try client.send("GET /slow HTTP/1.1\r\nHost: a\r\n\r\n")
+    #expect(eventually { upstream.requests.count == 1 })
+    gate.process.signal(SIGUSR2)
+    #expect(eventually(within: 30_000) { gate.log.contains("has taken over") })
+    #expect(gate.process.isRunning)
+    #expect(try exchange(port: gate.port, ReloadTests.get).text == "hello")
+    mayAnswer.open()
+    let answer = try client.readAnswer()
+    #expect(answer.text == "hello" && answer.value("Connection") == "close")
+    try successor(of: gate).kill()
+  }
+
+  @Test func theFileOfAUnixSocketStaysForWhoTookItOver() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.file("gate.sock")
+    try withGate { gate, upstream in
+      try gate.configure(ReloadTests.configuration(upstream: upstream.port))
+      try gate.folder.write(
+        gate.folder.read("proxy.yaml").replacing("listeners:\n", with: "listeners:\n  - bind: \"unix:\(path)\"\n"), to: "proxy.yaml")
+      try gate.reload()
+      #expect(try RawConnection(unixPath: path).exchange(ReloadTests.get).text == "hello")
+      gate.process.signal(SIGUSR2)
+      let next = try successor(of: gate)
+      defer { next.kill() }
+      #expect(try RawConnection(unixPath: path).exchange(ReloadTests.get).text == "hello")
+      next.signal(SIGTERM)
+      #expect(eventually(within: 30_000) { !next.isRunning })
+      #expect(!FileManager.default.fileExists(atPath: path))
+    }
+  }
+
+  /// A command that opens a socket as a service manager does, and becomes the gate.
+  private static let activation = [
+    "perl", "-MSocket", "-MPOSIX", "-e",
+    """
+    $^F = 9; my $port = shift;
+    socket(S, PF_INET, SOCK_STREAM, 0) and setsockopt(S, SOL_SOCKET, SO_REUSEADDR, 1) or die;
+    bind(S, pack_sockaddr_in($port, INADDR_LOOPBACK)) and listen(S, 64) or die;
+    socket(T, PF_INET, SOCK_STREAM, 0) and bind(T, pack_sockaddr_in(0, INADDR_LOOPBACK)) and listen(T, 1) or die;
+    POSIX::dup2(fileno(S), 3); POSIX::dup2(fileno(T), 4);
+    $ENV{LISTEN_PID} = $$; $ENV{LISTEN_FDS} = 2; $ENV{LISTEN_FDNAMES} = "gate.socket:other.socket"; exec @ARGV;
+    """, "PORT",
+  ]
+
+  @Test func aSocketOfAServiceManagerIsUsedAndOutlivesTheGate() throws {
+    let upstream = try ScriptedUpstream()
+    defer { upstream.stop() }
+    let gate = try GateProcess(ReloadTests.configuration(upstream: upstream.port), before: Self.activation)
+    defer { gate.process.kill() }
+    #expect(try exchange(port: gate.port, ReloadTests.get).text == "hello")
+    #expect(eventually { gate.log.contains("an inherited socket, 127.0.0.1 port") && gate.log.contains("is no listener's") }, "\(gate.log)")
+    #expect(gate.stop() == .exited(0))
+  }
+}
+
+/// A process that is no child of this one.
+final class OtherProcess {
+  let identifier: pid_t
+
+  init(_ identifier: pid_t) { self.identifier = identifier }
+
+  deinit { kill() }
+
+  /// Whether it runs. One that has ended stays as a zombie where nobody asks how it ended.
+  var isRunning: Bool {
+    let status = (try? String(contentsOfFile: "/proc/\(identifier)/stat", encoding: .utf8)) ?? ""
+    guard let behindName = status.lastIndex(of: ")") else { return false }
+    return !status[behindName...].hasPrefix(") Z")
+  }
+
+  func signal(_ number: Int32) { if isRunning { Glibc.kill(identifier, number) } }
+
+  func kill() { signal(SIGKILL) }
+}

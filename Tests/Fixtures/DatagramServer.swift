@@ -1,0 +1,33 @@
+import Glibc
+
+/// A Unix socket that takes datagrams, as a service manager's does.
+public final class DatagramServer: Sendable {
+  private let descriptor: CInt
+
+  /// At a path, or at an abstract name behind `@`.
+  public init(_ name: String) throws {
+    descriptor = socket(AF_UNIX, CInt(SOCK_DGRAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &address.sun_path) { bytes in
+      bytes.copyBytes(from: name.utf8)
+      if name.hasPrefix("@") { bytes[0] = 0 }
+    }
+    let length = socklen_t(2 + name.utf8.count)
+    let result = withUnsafePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, length) }
+    }
+    guard result == 0 else { throw FixtureFailure("cannot bind \(name): errno \(errno)") }
+    LoopbackSocket.setTimeout(descriptor, milliseconds: 20_000)
+  }
+
+  deinit { close(descriptor) }
+
+  /// The lines of the next datagram.
+  public func receive() throws -> [String] {
+    var buffer = [UInt8](repeating: 0, count: 4_096)
+    let count = recv(descriptor, &buffer, buffer.count, 0)
+    guard count > 0 else { throw FixtureFailure("no datagram came: errno \(errno)") }
+    return String(decoding: buffer[..<count], as: UTF8.self).split(separator: "\n").map(String.init)
+  }
+}
