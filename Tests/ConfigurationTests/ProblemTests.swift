@@ -165,7 +165,7 @@ import Testing
     ("apps: [{team_id: ABCDE12345, bundle_id: a.b, trust_roots: []}]", "2:59: apps[0].trust_roots: names no root; write [apple]"),
     (
       "apps: [{team_id: ABCDE12345, bundle_id: a.b, trust_roots: [aple]}]",
-      "2:60: apps[0].trust_roots[0]: the file aple cannot be read; did you mean \"apple\"?"
+      "2:60: apps[0].trust_roots[0]: the file aple cannot be read (No such file or directory); did you mean \"apple\"?"
     ),
     // Endpoints
     ("endpoints: {attest_verify: verify}", "5:28: endpoints.attest_verify: a path begins with \"/\"; it is \"verify\""),

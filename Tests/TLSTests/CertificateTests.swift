@@ -106,6 +106,27 @@ import Testing
     }
   }
 
+  @Test func aSessionThatOtherAuthoritiesVerifiedDoesNotGoOn() async throws {
+    let shop = try identity(authority.issue("shop", names: ["shop.example.com"]))
+    let device = try identity(authority.issue("device", names: ["device-7"]))
+    let others = try CertificateAuthority(name: "Others")
+    var settings = [TLSServerSettings(), TLSServerSettings(), TLSServerSettings()]
+    settings[0].clientAuthorities = authority.certificate
+    settings[1].clientAuthorities = authority.certificate
+    settings[2].clientAuthorities = others.certificate + authority.certificate
+    let ofServers = settings
+    try await TLSStage.run { stage in
+      let tickets = TicketKeys()
+      let client = try client("shop.example.com", device)
+      for (index, settings) in ofServers.enumerated() {
+        let pair = try await stage.secured(TLSServer([shop], settings: settings, tickets: tickets), client)
+        #expect(pair.atServer.isResumed == (index == 1))
+        #expect(pair.atServer.peerSubject == "CN=device-7")
+        _ = try await stage.send("x", from: pair.server, to: pair.client)
+      }
+    }
+  }
+
   @Test func ticketKeysAreReplacedAndOldOnesOpenForAWhile() throws {
     let keys = TicketKeys()
     let first = try #require(keys.sealing(at: 0))

@@ -97,6 +97,15 @@ static inline int clinux_open_log(const char *path) {
   return open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0640);
 }
 static inline int clinux_open_input(const char *path) { return open(path, O_RDONLY | O_CLOEXEC); }
+/* A regular file: whatever else lies there, a pipe or a device, might never end. */
+static inline int clinux_open_regular(const char *path) {
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  struct stat status;
+  if (fd < 0 || (fstat(fd, &status) == 0 && S_ISREG(status.st_mode))) return fd;
+  close(fd);
+  errno = EINVAL;
+  return -1;
+}
 /* A new file for its owner's eyes; fails when there is one. */
 static inline int clinux_create_private(const char *path) {
   return open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);

@@ -11,9 +11,17 @@ public enum InputFile {
     return try readAll(descriptor, bytesMax: bytesMax)
   }
 
+  /// All of the regular file at `path`; it fails with EINVAL when something else lies there, with EFBIG when it is longer than `bytesMax`.
+  public static func readRegular(_ path: String, bytesMax: Int) throws(FileFailure) -> [UInt8] {
+    let descriptor = unsafe clinux_open_regular(path)
+    guard descriptor >= 0 else { throw FileFailure(errno: clinux_errno()) }
+    defer { _ = close(descriptor) }
+    return try readAll(descriptor, bytesMax: bytesMax)
+  }
+
   private static func readAll(_ descriptor: Int32, bytesMax: Int) throws(FileFailure) -> [UInt8] {
     var bytes: [UInt8] = []
-    var chunk = [UInt8](repeating: 0, count: 64 << 10)
+    var chunk = [UInt8](repeating: 0, count: min(bytesMax + 1, 64 << 10))
     while true {
       // The kernel writes at most the chunk's size, while the buffer is lent.
       let count = unsafe chunk.withUnsafeMutableBytes { unsafe CLinux.read(descriptor, $0.baseAddress, $0.count) }

@@ -49,8 +49,8 @@ public enum MemoryLimit {
   /// Such as `max`, which is none, or a number of bytes.
   private static func number(_ text: String) -> Int? { Int(text.prefix { $0 != "\n" }) }
 
-  static func text(_ path: String) -> String? {
-    guard let bytes = try? InputFile.read(path, bytesMax: 64 << 10) else { return nil }
+  static func text(_ path: String, bytesMax: Int = 64 << 10) -> String? {
+    guard let bytes = try? InputFile.read(path, bytesMax: bytesMax) else { return nil }
     return String(decoding: bytes, as: UTF8.self)
   }
 }

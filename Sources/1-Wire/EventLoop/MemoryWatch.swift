@@ -82,7 +82,7 @@ public final class MemoryWatch: Sendable {
   /// Whichever of the two is nearer to its limit: what is resident, or the address space.
   private static func look(_ limit: Int, addressSpace: Int?) -> Use? {
     // proc(5): size and resident set in pages.
-    guard let words = MemoryLimit.text("/proc/self/statm")?.split(separator: " "), words.count > 1, let size = Int(words[0]),
+    guard let words = MemoryLimit.text("/proc/self/statm", bytesMax: 255)?.split(separator: " "), words.count > 1, let size = Int(words[0]),
       let resident = Int(words[1])
     else { return nil }
     let page = Int(sysconf(Int32(_SC_PAGESIZE)))

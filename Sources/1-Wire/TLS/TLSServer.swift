@@ -66,6 +66,12 @@ public final class TLSServer: @unchecked Sendable {
     return unsafe TLSSession(ssl, on: socket, as: .server(self), received: received)
   }
 
+  private static func digest(of bytes: [UInt8]) -> [UInt8] {
+    var digest = [UInt8](repeating: 0, count: 32)
+    _ = unsafe digest.withUnsafeMutableBufferPointer { unsafe SHA256(bytes, bytes.count, $0.baseAddress) }
+    return digest
+  }
+
   private static func context(_ identities: [TLSIdentity], _ settings: TLSServerSettings) throws(TLSFailure) -> OpaquePointer {
     let context = try unsafe TLSDefaults.context(TLS_server_method(), minimum: settings.minimumVersion)
     do throws(TLSFailure) {
@@ -77,8 +83,9 @@ public final class TLSServer: @unchecked Sendable {
       // Tickets alone: nothing is kept here for clients that may never come back.
       unsafe cossl_tls_set_session_cache(context, Int(SSL_SESS_CACHE_OFF))
       unsafe SSL_CTX_set_alpn_select_cb(context, Self.chooseProtocol, nil)
-      let name = Array("attestgate".utf8)
-      _ = unsafe SSL_CTX_set_session_id_context(context, name, UInt32(name.count))
+      // What was verified by other authorities is not verified here, so such a session does not go on.
+      let scope = Self.digest(of: settings.clientAuthorities ?? [])
+      _ = unsafe SSL_CTX_set_session_id_context(context, scope, UInt32(scope.count))
       _ = unsafe SSL_CTX_set_timeout(context, TicketKeys.sealingSeconds)
       if let authorities = settings.clientAuthorities {
         try unsafe TLSDefaults.trust(authorities, in: context)

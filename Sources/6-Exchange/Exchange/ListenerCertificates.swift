@@ -72,7 +72,7 @@ public final class ListenerCertificates: Sendable {
   /// The bytes of a PEM file.
   public static func read(_ path: String) throws(TLSFailure) -> [UInt8] {
     do throws(FileFailure) {
-      return try InputFile.read(path, bytesMax: fileBytesMax)
+      return try InputFile.readRegular(path, bytesMax: fileBytesMax)
     } catch {
       throw TLSFailure(.ours, "\(path) cannot be read (\(error))")
     }

@@ -1,4 +1,4 @@
-import FoundationEssentials
+import EventLoop
 
 /// Everything that is wrong with a configuration, in the order of the file.
 public struct ConfigurationFailure: Error, Sendable, Equatable {
@@ -12,12 +12,18 @@ public enum ConfigurationLoader {
   public static func load(
     file: String, environment: ConfigurationEnvironment = .process
   ) throws(ConfigurationFailure) -> Configuration {
-    guard let text = FileManager.default.contents(atPath: file) else {
-      let problem = ConfigurationProblem(file: file, line: 1, column: 1, path: "", message: "the file cannot be read")
+    let text: [UInt8]
+    do throws(FileFailure) {
+      text = try InputFile.readRegular(file, bytesMax: bytesMax)
+    } catch {
+      let problem = ConfigurationProblem(file: file, line: 1, column: 1, path: "", message: "the file cannot be read (\(error))")
       throw ConfigurationFailure(problems: [problem])
     }
-    return try load(text: Array(text), file: file, environment: environment)
+    return try load(text: text, file: file, environment: environment)
   }
+
+  /// Nobody writes as much by hand.
+  private static let bytesMax = 4 << 20
 
   /// Reads a text as if it stood in `file`.
   public static func load(

@@ -1,4 +1,5 @@
 import Cryptography
+import EventLoop
 import FoundationEssentials
 
 /// Files that proxy.yaml names.
@@ -12,9 +13,14 @@ enum ReferencedFile {
 
   /// The certificates in a PEM file, or what is wrong with it.
   static func certificates(at path: String) -> Result<[Certificate], Wrong> {
-    guard let text = FileManager.default.contents(atPath: path) else { return .failure(Wrong("the file \(path) cannot be read")) }
+    let text: [UInt8]
+    do throws(FileFailure) {
+      text = try InputFile.readRegular(path, bytesMax: 1 << 20)
+    } catch {
+      return .failure(Wrong("the file \(path) cannot be read (\(error))"))
+    }
     do throws(CertificateFailure) {
-      return .success(try Certificate.all(pem: Array(text).span))
+      return .success(try Certificate.all(pem: text.span))
     } catch {
       return .failure(Wrong("the file \(path) must hold certificates in PEM form and nothing else (\(error))"))
     }
