@@ -49,8 +49,6 @@ actor RunningGate {
     file = configuration.file
     program = Self.program()
     manager = ServiceManager(environment)
-    DescriptorLimit.raise()
-    MemoryLimit.prepareAllocator()
     metrics = GateParts.metrics()
     diagnostics = Diagnostics(try LogWriter(.standardError, lost: GateParts.lostLines(of: "diagnostics", in: metrics)))
     for warning in configuration.warnings { diagnostics.note(.warning, "\(warning)") }

@@ -14,8 +14,10 @@ struct ServeCommand {
 
   static func run(_ words: [String]) -> Int32 {
     usage.run(words) { arguments throws(UsageFailure) in
-      // Before any other thread exists, so that every one of them leaves the signals to this one.
+      // Before any other thread exists, so that every one of them leaves the signals to this one, and shares one heap.
       ProcessSignals.block()
+      MemoryLimit.prepareAllocator()
+      DescriptorLimit.raise()
       let file = arguments.value("--config") ?? "proxy.yaml"
       let environment = ProcessInfo.processInfo.environment
       do {
