@@ -65,7 +65,9 @@ extension Worker {
 
   /// Whether there is too little memory for another connection. Whoever comes alone is served all the same: a gate that is given less
   /// memory than it takes at rest must not stand still for ever.
-  private func isShortOfMemory(_ context: WorkerContext) -> Bool { context.limits.memory.pressure != .none && !exchanges.isEmpty }
+  private func isShortOfMemory(_ context: WorkerContext) -> Bool {
+    context.limits.memory.pressure != .none && context.connectionLimits.contains { $0.count > 0 }
+  }
 
   /// Takes everything that the kernel has accepted already, and then nothing more: closing the socket would reset it.
   ///
