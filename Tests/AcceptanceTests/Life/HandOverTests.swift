@@ -18,8 +18,7 @@ import Testing
   /// The process that took over, once it has.
   private func successor(of gate: GateProcess) throws -> OtherProcess {
     #expect(gate.process.wait(milliseconds: 30_000) == .exited(0), "\(gate.log)")
-    let line = try #require(gate.log.split(separator: "\n").last { $0.hasSuffix("has taken over") }, "\(gate.log)")
-    return OtherProcess(try #require(line.split(separator: " ").dropLast(3).last.flatMap { pid_t($0) }))
+    return try OtherProcess(successorOf: gate)
   }
 
   @Test func noConnectionIsRefusedOrResetWhileAnotherProcessTakesOver() throws {
@@ -35,8 +34,7 @@ import Testing
       #expect(eventually(within: 30_000) { !first.isRunning })
       #expect(load.goesOn())
       #expect(load.end() == [])
-      let second = try #require(gate.log.split(separator: "\n").last { $0.hasSuffix("has taken over") })
-      let last = OtherProcess(try #require(second.split(separator: " ").dropLast(3).last.flatMap { pid_t($0) }))
+      let last = try OtherProcess(successorOf: gate)
       defer { last.kill() }
       #expect(last.identifier != first.identifier)
       #expect(try gate.admin("/readyz").status == 200)
@@ -132,6 +130,15 @@ final class OtherProcess {
   let identifier: pid_t
 
   init(_ identifier: pid_t) { self.identifier = identifier }
+
+  /// The one that took over last from a gate, by its log.
+  convenience init(successorOf gate: GateProcess) throws {
+    let line = gate.log.split(separator: "\n").last { $0.hasSuffix("has taken over") }
+    guard let number = line?.split(separator: " ").dropLast(3).last.flatMap({ pid_t($0) }) else {
+      throw FixtureFailure("nobody has taken over:\n\(gate.log)")
+    }
+    self.init(number)
+  }
 
   deinit { kill() }
 

@@ -122,6 +122,62 @@ import Testing
     }
   }
 
+  @Test func aWebSocketLivesOnWithoutItsRoute() throws {
+    let upstream = try ScriptedUpstream(WebSocketTests.echo)
+    defer { upstream.stop() }
+    let gate = try GateProcess(Self.configuration(upstream: upstream.port, routes: WebSocketTests.route))
+    defer { gate.process.kill() }
+    let client = try gate.connect()
+    try client.send(WebSocketTests.handshake)
+    #expect(try client.readAnswerHead().status == 101)
+    try gate.configure(Self.configuration(upstream: try FreePort.next(), routes: "- {path: /other, upstream: api, gate: off}"))
+    try gate.reload()
+    try client.send("still here")
+    #expect(try client.readExactly(10) == Array("still here".utf8))
+    client.closeWriting()
+    #expect(try client.readToEnd().isEmpty)
+    #expect(try gate.accessLog(count: 1)[0]["tunnel_end"] == "ended")
+    #expect(gate.stop() == .exited(0))
+  }
+
+  /// A connection that was accepted without TLS must not go on at a listener that has it now.
+  @Test func aConnectionOfAListenerThatAsksForSomethingElseNowIsEnded() throws {
+    let authority = try CertificateAuthority()
+    let issued = try authority.issue("shop", names: ["shop.example.com"])
+    try withGate { gate, upstream in
+      let plain = try gate.connect()
+      #expect(try plain.exchange(Self.get).text == "hello")
+      let tls = "tls: {certificate: \(issued.certificateFile), private_key: \(issued.keyFile)}"
+      try gate.configure(Self.configuration(upstream: upstream.port), listener: [tls])
+      try gate.reload()
+      let last = try plain.exchange(Self.get)
+      #expect(last.text == "hello" && last.value("Connection") == "close")
+      #expect(try TLSClients(port: gate.port, authority: authority).curl("shop.example.com").text == "hello")
+      #expect(try gate.metric("attestgate_certificate_expiry_timestamp_seconds") != nil)
+      try gate.configure(Self.configuration(upstream: upstream.port))
+      try gate.reload()
+      #expect(try gate.metric("attestgate_certificate_expiry_timestamp_seconds") == nil)
+    }
+  }
+
+  @Test func signedRequestsPassWhileTheConfigurationIsReadAndAnotherProcessTakesOver() throws {
+    try GatedStage.run { stage in
+      let app = stage.app(.named)
+      try app.enrol()
+      for _ in 0..<3 {
+        #expect(try app.send(app.sign()).text == "bought")
+        try stage.gate.reload()
+        #expect(try app.send(app.sign()).text == "bought")
+      }
+      stage.gate.process.signal(SIGUSR2)
+      #expect(eventually(within: 30_000) { !stage.gate.process.isRunning })
+      let successor = try OtherProcess(successorOf: stage.gate)
+      defer { successor.kill() }
+      #expect(try app.send(app.sign()).text == "bought")
+      #expect(stage.bought == 7)
+    }
+  }
+
   @Test func listenersComeAndGo() throws {
     try withGate { gate, upstream in
       let port = try FreePort.next()
