@@ -4,7 +4,7 @@ import argparse
 import os
 import sys
 
-from . import gatedroute, openroute, profile
+from . import gatedroute, memory, openroute, profile, tlsroute
 from .measuring import table
 from .servers import Servers
 
@@ -17,7 +17,7 @@ def main():
     parser = argparse.ArgumentParser(prog="scripts/bench", description="CPU time a request of the gate beside nginx, in paired rounds.")
     parser.add_argument("--rounds", type=int, default=10, metavar="N", help="rounds of each scenario (10)")
     parser.add_argument("--seconds", type=int, default=2, metavar="N", help="length of a round (2)")
-    parser.add_argument("--only", choices=["open", "gated"], help="one of the two tables' halves")
+    parser.add_argument("--only", choices=["open", "tls", "gated", "memory"], help="a part of it")
     parser.add_argument("--profile", choices=["open", "gated"], help="profiles the gate instead")
     parser.add_argument("--into", default=".bench", metavar="DIR", help="where profiles go (.bench)")
     arguments = parser.parse_args()
@@ -29,11 +29,13 @@ def main():
             profile.run(servers, arguments.profile, arguments.into, progress)
             return
         comparisons = []
-        if arguments.only != "gated":
-            comparisons += openroute.measure(servers, arguments.rounds, arguments.seconds, progress)
-        if arguments.only != "open":
-            comparisons += gatedroute.measure(servers, arguments.rounds, arguments.seconds, progress)
-        print(table(comparisons))
+        for name, part in (("open", openroute), ("tls", tlsroute), ("gated", gatedroute)):
+            if arguments.only in (None, name):
+                comparisons += part.measure(servers, arguments.rounds, arguments.seconds, progress)
+        if comparisons:
+            print(table(comparisons))
+        if arguments.only == "memory":
+            print(memory.measure(servers, arguments.rounds, progress))
     finally:
         servers.close()
 

@@ -5,6 +5,8 @@ import statistics
 
 OPEN_GOAL = 0.9
 GATED_GOAL = 1.0
+TLS_GOAL = 1.0
+MEMORY_GOAL = 1.0
 DEFECT = 1.15
 
 
@@ -68,6 +70,24 @@ class Comparison:
         names = list(self.parts[0])
         cells = (f"{statistics.median(parts[name] for parts in self.parts):.1f}" for name in names)
         return f"| {self.scenario} | " + " | ".join(cells) + " |"
+
+
+def beside_nginx(scenario, goal, proxies, rounds, seconds, load, progress):
+    """Paired rounds of the gate and nginx; `load(port, seconds)` loads a proxy and answers how many requests it served."""
+    comparison = Comparison(scenario, "nginx", goal)
+    for proxy in proxies.values():
+        load(proxy.port, 1)
+    for number in range(rounds):
+        cost, rate = {}, {}
+        order = ["gate", "nginx"] if number % 2 == 0 else ["nginx", "gate"]
+        for name in order:
+            before = cpu_seconds(proxies[name].process)
+            count = load(proxies[name].port, seconds)
+            cost[name] = (cpu_seconds(proxies[name].process) - before) * 1e6 / count
+            rate[name] = count / seconds
+        comparison.add(cost["gate"], cost["nginx"], rate["gate"])
+        progress(f"{scenario}: round {number + 1} of {rounds}: gate {cost['gate']:.1f}, nginx {cost['nginx']:.1f}")
+    return comparison
 
 
 def table(comparisons):

@@ -4,7 +4,7 @@ import os
 import re
 import subprocess
 
-from .measuring import OPEN_GOAL, Comparison, cpu_seconds
+from .measuring import OPEN_GOAL, beside_nginx
 from .servers import OTHERS_CPU, program
 
 CONNECTIONS = 32
@@ -27,27 +27,21 @@ def load(url, seconds, script=None):
     return int(re.search(r"(\d+) requests in", output).group(1))
 
 
-def measure(servers, rounds, seconds, progress):
-    """GET with an answer of 200 bytes, and POST with 4 KiB."""
-    proxies = {"gate": servers.gate(), "nginx": servers.nginx()}
+def post_script(servers):
+    """What makes wrk send POST with a body."""
     script = os.path.join(servers.folder, "post.lua")
     with open(script, "w") as file:
         file.write(POST)
+    return script
+
+
+def measure(servers, rounds, seconds, progress):
+    """GET with an answer of 200 bytes, and POST with 4 KiB."""
+    proxies = {"gate": servers.gate(), "nginx": servers.nginx()}
     comparisons = []
-    for scenario, wrk_script in (("open GET, 200 B answer", None), ("open POST, 4 KiB", script)):
-        comparison = Comparison(scenario, "nginx", OPEN_GOAL)
-        for name in proxies:
-            load(f"http://127.0.0.1:{proxies[name][0]}/open/item", 1, wrk_script)
-        for number in range(rounds):
-            cost, rate = {}, {}
-            order = ["gate", "nginx"] if number % 2 == 0 else ["nginx", "gate"]
-            for name in order:
-                port, process = proxies[name]
-                before = cpu_seconds(process)
-                count = load(f"http://127.0.0.1:{port}/open/item", seconds, wrk_script)
-                cost[name] = (cpu_seconds(process) - before) * 1e6 / count
-                rate[name] = count / seconds
-            comparison.add(cost["gate"], cost["nginx"], rate["gate"])
-            progress(f"{scenario}: round {number + 1} of {rounds}: gate {cost['gate']:.1f}, nginx {cost['nginx']:.1f}")
-        comparisons.append(comparison)
+    for scenario, script in (("open GET, 200 B answer", None), ("open POST, 4 KiB", post_script(servers))):
+        comparisons.append(
+            beside_nginx(
+                scenario, OPEN_GOAL, proxies, rounds, seconds,
+                lambda port, length: load(f"http://127.0.0.1:{port}/open/item", length, script), progress))
     return comparisons

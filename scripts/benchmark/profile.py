@@ -59,7 +59,7 @@ def send(servers, port, path, options):
 
 def sample(servers, path, options, report):
     """Samples the gate's threads while it is loaded, and not while the load is prepared."""
-    port, process = servers.gate()
+    port, process, _ = servers.gate()
     generator = send(servers, port, path, options + ["--requests", str(SAMPLED), "--step"])
     generator.stdout.readline()
     data = os.path.join(servers.folder, "perf.data")
@@ -84,7 +84,7 @@ def count(servers, binary, path, options, requests):
     """What callgrind counted in a gate that served so many requests, of `MANY` that were prepared."""
     output = os.path.join(servers.folder, f"callgrind-{requests}-{time.monotonic_ns()}.out")
     wrapper = [program("valgrind"), "--tool=callgrind", f"--callgrind-out-file={output}", "-q"]
-    port, process = servers.gate(binary=binary, wrapper=wrapper)
+    port, process, _ = servers.gate(binary=binary, wrapper=wrapper)
     options = options + ["--keys", "32", "--connections", "8", "--requests", str(requests), "--withheld", str(MANY - requests)]
     generator = send(servers, port, path, options)
     text, _ = generator.communicate()

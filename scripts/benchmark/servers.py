@@ -8,6 +8,7 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
+from typing import NamedTuple
 
 PROXY_CPU = 0
 OTHERS_CPU = 1
@@ -18,7 +19,8 @@ NGINX = """
 daemon off;
 pid {folder}/{name}.pid;
 error_log {folder}/{name}.log warn;
-events {{ worker_connections 4096; }}
+worker_rlimit_nofile 20000;
+events {{ worker_connections 20000; }}
 http {{
   access_log off;
   client_body_temp_path {folder}/{name}-body;
@@ -48,7 +50,7 @@ PROXY = """
     keepalive_timeout 600s;
   }}
   server {{
-    listen 127.0.0.1:{port};
+    listen 127.0.0.1:{port}{tls};
     large_client_header_buffers 4 16k;
     location / {{
       proxy_pass http://legacy;
@@ -58,6 +60,18 @@ PROXY = """
   }}
 """
 
+# What the gate speaks by default.
+NGINX_TLS = """ ssl;
+    ssl_certificate {folder}/tls.pem;
+    ssl_certificate_key {folder}/tls.key;
+    ssl_protocols TLSv1.2 TLSv1.3;
+    ssl_prefer_server_ciphers on;
+    ssl_ecdh_curve X25519:prime256v1:secp384r1;
+    ssl_session_cache off;
+    ssl_session_tickets on"""
+
+GATE_TLS = "tls: {{certificate: {folder}/tls.pem, private_key: {folder}/tls.key}}"
+
 GATE = """
 workers: 1
 access_log: off
@@ -65,7 +79,8 @@ admin: {{bind: "127.0.0.1:{admin}"}}
 listeners:
   - bind: 127.0.0.1:{port}
     idle_timeout: 600s
-    limits: {{requests_per_connection: 1000000000}}
+    limits: {{requests_per_connection: 1000000000, connections_per_address: 20000}}
+    {tls}
 endpoints: {{rate: off}}
 store:
   redis: {{url: "redis://127.0.0.1:{redis}/0"}}
@@ -97,6 +112,16 @@ def program(name):
     if path is None:
         raise SystemExit(f"bench: {name} is not installed")
     return path
+
+
+class Proxy(NamedTuple):
+    """A proxy that was started."""
+
+    port: int
+    # The process that does the work.
+    process: int
+    # The process that `Servers.stop` ends.
+    owner: int
 
 
 class Servers:
@@ -174,13 +199,22 @@ class Servers:
             file.write(NGINX.format(user=user, folder=self.folder, name=name, http=http))
         return self.start([program("nginx"), "-c", path, "-p", self.folder, "-e", os.path.join(self.folder, f"{name}.log")], cpu)
 
-    def nginx(self):
-        """nginx as the proxy to compare with: its port, and the process of its one worker."""
+    def certificate(self):
+        """Makes a certificate for TLS, ECDSA with P-256, that signs itself; the folder that it is in."""
+        if not os.path.exists(os.path.join(self.folder, "tls.pem")):
+            arguments = [program("openssl"), "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "90"]
+            arguments += ["-subj", "/CN=api.example.com", "-addext", "subjectAltName=DNS:api.example.com", "-keyout", "tls.key"]
+            subprocess.run(arguments + ["-out", "tls.pem"], check=True, capture_output=True, cwd=self.folder)
+        return self.folder
+
+    def nginx(self, tls=False):
+        """nginx as the proxy to compare with, with one worker."""
         port = free_port()
-        master = self._nginx("proxy", PROXY_CPU, PROXY.format(port=port, upstream=self.upstream_port))
+        secured = NGINX_TLS.format(folder=self.certificate()) if tls else ""
+        master = self._nginx(f"proxy-{port}", PROXY_CPU, PROXY.format(port=port, upstream=self.upstream_port, tls=secured))
         self.await_port(port)
         with open(f"/proc/{master.pid}/task/{master.pid}/children") as children:
-            return port, int(children.read().split()[0])
+            return Proxy(port, int(children.read().split()[0]), master.pid)
 
     def redis(self):
         """Redis without persistence, on the others' CPU."""
@@ -198,8 +232,8 @@ class Servers:
             subprocess.run([self.gate_binary, "device", "authority", folder], check=True, stdout=subprocess.DEVNULL)
         return folder
 
-    def gate(self, binary=None, wrapper=(), redis=None, pool_idle="500s"):
-        """The gate with one worker: its port and its process."""
+    def gate(self, binary=None, wrapper=(), redis=None, pool_idle="500s", tls=False):
+        """The gate with one worker."""
         port, admin = free_port(), free_port()
         self.authority()
         path = os.path.join(self.folder, f"proxy-{port}.yaml")
@@ -207,8 +241,9 @@ class Servers:
         with open(path, "w") as file:
             file.write(
                 GATE.format(
-                    port=port, admin=admin, redis=redis, upstream=self.upstream_port, folder=self.folder, pool_idle=pool_idle))
+                    port=port, admin=admin, redis=redis, upstream=self.upstream_port, folder=self.folder, pool_idle=pool_idle,
+                    tls=GATE_TLS.format(folder=self.certificate()) if tls else ""))
         process = self.start(list(wrapper) + [binary or self.gate_binary, "serve", "--config", path], PROXY_CPU)
         self.await_port(admin)
         self._await_ready(admin)
-        return port, process.pid
+        return Proxy(port, process.pid, process.pid)

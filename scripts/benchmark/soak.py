@@ -101,7 +101,7 @@ def main():
     count = parser.parse_args().requests
     servers = Servers(os.environ["BENCH_BINARIES"])
     try:
-        port, process = servers.gate(pool_idle="1s")
+        port, process, _ = servers.gate(pool_idle="1s")
         # The first fifth fills caches and buffers and lets the allocator find its size; it is what the rest is compared with.
         mix(servers, port, count // 5)
         before = at_rest(process)
