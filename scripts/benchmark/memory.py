@@ -55,7 +55,7 @@ class Clients:
 
 def bytes_a_connection(server, tls):
     """What a fresh server has more after ten thousand connections with a request each, and a pause."""
-    port, process = server
+    port, process, _ = server
     # What the first connections make once belongs to none of them.
     Clients(port, tls, WARMING).close()
     time.sleep(IDLE_SECONDS)

@@ -190,13 +190,15 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
   private func fireTimers() {
     while let source = timers.popDue(now) {
       source.scheduledAt = .never
-      guard let continuation = unsafe source.continuation else { continue }
-      if source.deadline <= now {
-        unsafe source.continuation = nil
-        unsafe continuation.resume(returning: WaitSource.timedOut)
-      } else {
+      guard unsafe source.continuation != nil || source.observer != nil else { continue }
+      guard source.deadline <= now else {
         schedule(source, at: source.deadline)
+        continue
       }
+      source.tellObserver()
+      guard let continuation = unsafe source.continuation else { continue }
+      unsafe source.continuation = nil
+      unsafe continuation.resume(returning: WaitSource.timedOut)
     }
   }
 

@@ -11,7 +11,7 @@ extension Socket {
     var left = bytesMax
     while left > 0 {
       dropped.removeAll()
-      switch read(into: &dropped) {
+      switch read(into: &dropped, minimum: 4 << 10) {
       case .bytes(let count): left -= count
       case .wouldBlock: guard await loop.wait(for: .readable(self), until: deadline) else { return close() }
       case .end, .failed: return close()

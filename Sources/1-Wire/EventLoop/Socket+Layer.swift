@@ -44,6 +44,9 @@ extension Socket {
     }
   }
 
+  /// Whether the kernel may have something: false once a read came back short, until the loop hears of more.
+  package var mayHaveBytes: Bool { isReadable }
+
   /// Says that the layer holds more for its user, whatever the kernel has.
   package func keepReadable() { isReadable = true }
 

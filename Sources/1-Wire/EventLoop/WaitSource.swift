@@ -33,6 +33,9 @@ public class WaitSource {
   final var readsWhenWritable = false
   final var writesWhenReadable = false
 
+  /// Who is told of the next readiness when no task waits for it.
+  final var observer: ReadinessObserver?
+
   final var readLink = Link()
   final var writeLink = Link()
   final var hangUpLink = Link()
@@ -59,6 +62,7 @@ public class WaitSource {
   final func becomeReadable() {
     isReadable = true
     end(readLink)
+    tellObserver()
     guard writesWhenReadable else { return }
     writesWhenReadable = false
     becomeWritable()
@@ -77,6 +81,14 @@ public class WaitSource {
     end(readLink)
     end(writeLink)
     end(hangUpLink)
+    tellObserver()
+  }
+
+  /// Tells the observer, once.
+  final func tellObserver() {
+    guard let observer else { return }
+    self.observer = nil
+    observer.becameReady()
   }
 
   private final func end(_ link: Link) {

@@ -8,18 +8,30 @@ extension TLSSession {
     while true {
       ERR_clear_error()
       let result = unsafe SSL_do_handshake(ssl)
-      if result == 1 { break }
-      switch unsafe SSL_get_error(ssl, result) {
-      case SSL_ERROR_WANT_READ:
-        guard await loop.wait(for: .readable(socket), until: deadline) else { throw giveUp() }
-      case SSL_ERROR_WANT_WRITE:
-        guard await loop.wait(for: .writable(socket), until: deadline) else { throw giveUp() }
-      default: throw broken()
+      let error = unsafe result == 1 ? SSL_ERROR_NONE : SSL_get_error(ssl, result)
+      guard error == SSL_ERROR_NONE || error == SSL_ERROR_WANT_READ else {
+        let failure = broken()
+        // The alert, as far as it is taken at once.
+        _ = sendFlight()
+        throw failure
       }
+      try await send(on: loop, until: deadline)
+      if result == 1 { break }
+      guard await loop.wait(for: .readable(socket), until: deadline) else { throw giveUp() }
     }
     establish()
     ERR_clear_error()
     if unsafe SSL_has_pending(ssl) == 1 { socket.keepReadable() }
+  }
+
+  private func send(on loop: EventLoop, until deadline: Instant) async throws(TLSFailure) {
+    while true {
+      switch sendFlight() {
+      case .complete: return
+      case .wouldBlock: guard await loop.wait(for: .writable(socket), until: deadline) else { throw giveUp() }
+      case .failed: throw broken()
+      }
+    }
   }
 
   private func giveUp() -> TLSFailure {

@@ -28,6 +28,8 @@ public final class TLSSession: SocketLayer {
   /// What broke it, for the log.
   public private(set) var failure: TLSFailure?
   private(set) var isEstablished = false
+  /// What libssl has written of the handshake and the socket has not taken: a flight leaves in one call, two tickets do too.
+  private var flight = ByteQueue()
 
   /// Takes `ssl` over and becomes the layer of `socket`.
   init?(_ ssl: OpaquePointer, on socket: Socket, as role: Role, received: [UInt8] = []) {
@@ -136,6 +138,8 @@ public final class TLSSession: SocketLayer {
       received.consume(count)
       return .bytes(count)
     }
+    // libssl asks once more behind each message; that nothing has come since is known.
+    guard socket.mayHaveBytes else { return .wouldBlock }
     let outcome = unsafe socket.receive(into: buffer)
     switch outcome {
     case .end: hasEnded = true
@@ -146,6 +150,10 @@ public final class TLSSession: SocketLayer {
   }
 
   func transmit(_ buffer: UnsafeRawBufferPointer) -> TransferOutcome {
+    guard isEstablished else {
+      unsafe flight.append(Span(_unsafeElements: buffer.bindMemory(to: UInt8.self)))
+      return .bytes(buffer.count)
+    }
     let outcome = unsafe socket.transmit(buffer)
     if case .failed(let error) = outcome { errno = error }
     return outcome
@@ -167,4 +175,21 @@ public final class TLSSession: SocketLayer {
   }
 
   func establish() { isEstablished = true }
+
+  /// Sends what the handshake has written so far.
+  func sendFlight() -> WriteOutcome {
+    while !flight.isEmpty {
+      let outcome = flight.withReadable { bytes in unsafe bytes.withUnsafeBytes { unsafe socket.transmit($0) } }
+      switch outcome {
+      case .bytes(let count): flight.consume(count)
+      case .wouldBlock: return .wouldBlock
+      case .end: return .failed(KernelError.brokenProtocol)
+      case .failed(let error):
+        errno = error
+        return .failed(error)
+      }
+    }
+    flight.releaseStorageIfEmpty()
+    return .complete
+  }
 }

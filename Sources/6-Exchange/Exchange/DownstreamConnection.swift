@@ -8,8 +8,11 @@ final class DownstreamConnection {
   /// How long, and for how many bytes, a client may still send while it is given time to read its last answer (RFC 9112 section 9.6).
   static let lingerMilliseconds = 2_000
   static let lingerBytesMax = 64 << 10
-  /// Between two requests the buffers are kept for so long; an idle connection holds none.
+  /// What lasts longer gives back the memory that it can do without; and so long a new connection is waited for.
   static let busyMilliseconds = 1_000
+  /// Between two requests it is kept as it is for so long; then it rests. To wake it costs a new task, to keep it some
+  /// twenty kilobytes: a client that asks less often than this loses little, and those that have all come at once hold little.
+  static let restMilliseconds = 100
 
   let socket: Socket
   let loop: EventLoop
@@ -18,7 +21,9 @@ final class DownstreamConnection {
   let metrics: LimitMetrics
   private let memory: MemoryWatch
   /// Its place among the listener's connections, for as long as it lives.
-  private var slot: ConnectionSlot
+  private var slot: ConnectionSlot?
+  /// Whether all that comes before the first request is done: PROXY header, handshake.
+  var isEstablished = false
   /// As whom the request being served counts where limits are by address.
   var network: ClientNetwork? { client.network }
   let head = RequestHead()
@@ -41,11 +46,11 @@ final class DownstreamConnection {
   /// Time that was spent waiting for it.
   var bodyWaitNanoseconds: UInt64 = 0
   /// Which key signs here.
-  var likelyKey = LikelyKey()
+  var likelyKey: LikelyKey
   /// Since when it waits for a request of which no byte has come.
   var idleSince: Instant?
   /// Requests served so far.
-  private(set) var requestCount = 0
+  private(set) var requestCount: Int
   /// Bytes that the kernel took, in all.
   var bytesWritten = 0
   /// What the client takes its answer at, once it was waited for.
@@ -57,7 +62,7 @@ final class DownstreamConnection {
   /// Whether the peer is one of `trusted_proxies`, whose word about others is taken.
   private(set) var believesForwarding: Bool
   /// Whether the peer told that it speaks TLS with the client.
-  private(set) var peerSpeaksTLS = false
+  private(set) var peerSpeaksTLS: Bool
   /// What was agreed upon with it, where the listener speaks TLS.
   var tls: ClientTLS? { didSet { peerSpeaksTLS = peerSpeaksTLS || tls != nil } }
 
@@ -65,7 +70,7 @@ final class DownstreamConnection {
     socket: Socket, slot: consuming ConnectionSlot, loop: EventLoop, listener: ServedListener, metrics: LimitMetrics, memory: MemoryWatch
   ) {
     self.socket = socket
-    self.slot = slot
+    self.slot = .some(slot)
     self.loop = loop
     self.listener = listener
     self.metrics = metrics
@@ -74,6 +79,36 @@ final class DownstreamConnection {
     peer = Client(socket.peer)
     client = peer
     believesForwarding = !listener.settings.trustedPeers.isEmpty && listener.settings.trustedPeers.contains(peer.address)
+    peerSpeaksTLS = false
+    likelyKey = LikelyKey()
+    requestCount = 0
+  }
+
+  /// The connection that rested, as it was before.
+  init(waking resting: RestingConnection) {
+    socket = resting.socket
+    slot = resting.slot.take()
+    loop = resting.context.loop
+    listener = resting.listener
+    metrics = resting.context.metrics.limits
+    memory = resting.context.limits.memory
+    outgoing = OutgoingRequest(client: socket)
+    peer = resting.peerAddress.map { Client($0) } ?? Client(socket.peer)
+    client = peer
+    believesForwarding = resting.believesForwarding
+    peerSpeaksTLS = resting.peerSpeaksTLS
+    tls = resting.tls
+    likelyKey = resting.likelyKey
+    requestCount = resting.requestCount
+    idleSince = resting.idleSince
+    isEstablished = true
+  }
+
+  /// Ends this form of the connection: what is left of it waits for the next request, or the end of `idle_timeout`.
+  func rest(in worker: Worker, under context: WorkerContext) -> RestingConnection {
+    let resting = RestingConnection(self, slot: slot.take(), idleSince: idleSince ?? loop.now, context: context, worker: worker)
+    loop.tell(resting, of: socket, until: resting.idleSince.advanced(byMilliseconds: listener.settings.idleTimeoutMilliseconds))
+    return resting
   }
 
   /// Takes whom a PROXY header speaks for as the peer; whether that one is trusted is another question. False when he has as many
@@ -83,7 +118,7 @@ final class DownstreamConnection {
     client = peer
     peerSpeaksTLS = speaksTLS
     believesForwarding = listener.settings.trustedPeers.contains(peer.address)
-    return believesForwarding || slot.claim(peer.network)
+    return believesForwarding || slot?.claim(peer.network) ?? false
   }
 
   /// Goes over to the same listener of another configuration, which may trust others.
@@ -103,6 +138,8 @@ final class DownstreamConnection {
     case overloaded
     /// The client is gone, or was idle for too long.
     case closed
+    /// Nothing has come for a moment.
+    case idle
   }
 
   /// Reads the next request's head.
@@ -128,7 +165,11 @@ final class DownstreamConnection {
           return .overloaded
         }
       }
-      guard await waitForHead(until: deadline) else { return head.hasBegun ? .timedOut : .closed }
+      switch await waitForHead(until: deadline) {
+      case .ready: break
+      case .idle: return .idle
+      case .timedOut: return head.hasBegun ? .timedOut : .closed
+      }
       switch socket.read(into: &input) {
       case .bytes, .wouldBlock: continue
       case .end, .failed: return .closed
@@ -136,19 +177,23 @@ final class DownstreamConnection {
     }
   }
 
+  private enum HeadWait { case ready, idle, timedOut }
+
   /// Waits for bytes of a head.
-  private func waitForHead(until headDeadline: Instant) async -> Bool {
-    guard headDeadline == .never else { return await loop.wait(for: .readable(socket), until: headDeadline) }
-    if socket.hasSomethingToRead { return true }
-    idleSince = loop.now
-    defer { idleSince = nil }
-    let deadline = loop.now.advanced(byMilliseconds: listener.settings.idleTimeoutMilliseconds)
-    let pause = loop.now.advanced(byMilliseconds: Self.busyMilliseconds)
-    if await loop.wait(for: .readable(socket), until: min(pause, deadline)) { return true }
-    releaseStorage()
-    if await loop.wait(for: .readable(socket), until: deadline) { return true }
+  private func waitForHead(until headDeadline: Instant) async -> HeadWait {
+    guard headDeadline == .never else { return await loop.wait(for: .readable(socket), until: headDeadline) ? .ready : .timedOut }
+    if socket.hasSomethingToRead { return .ready }
+    let start = idleSince ?? loop.now
+    idleSince = start
+    let deadline = start.advanced(byMilliseconds: listener.settings.idleTimeoutMilliseconds)
+    let pause = start.advanced(byMilliseconds: Self.restMilliseconds)
+    if await loop.wait(for: .readable(socket), until: min(pause, deadline)) {
+      idleSince = nil
+      return .ready
+    }
+    if loop.now < deadline { return .idle }
     metrics.count(.idle)
-    return false
+    return .timedOut
   }
 
   /// Whether it has served as many requests as a connection may: the answer to the last one closes it.
@@ -168,8 +213,11 @@ final class DownstreamConnection {
     outgoing.releaseStorage()
   }
 
-  /// Closes so that the client can read its last answer although it may still be sending.
+  /// Closes so that the client can read its last answer although it may still be sending: unless it said that it sends no more
+  /// (RFC 9112 section 9.6), and nothing of its is there.
   func closeLingering() async {
+    let saidItsLast = head.isComplete && !head.keepsAlive && body.hasEnded && input.isEmpty
+    if saidItsLast && !socket.hasSomethingToRead { return socket.close() }
     await socket.closeLingering(bytesMax: Self.lingerBytesMax, until: loop.now.advanced(byMilliseconds: Self.lingerMilliseconds))
   }
 }

@@ -17,6 +17,14 @@ enum Afterwards {
   case close
 }
 
+/// Why a connection is served no longer.
+enum ServingEnd {
+  /// It is closed.
+  case closed
+  /// Nothing has come for a moment: it goes on when something does.
+  case idle
+}
+
 /// The life of a client's connection: one request after the other, each in straight-line code, a function a step.
 ///
 /// `serve` is the way of a request: locate, prepare, examine, read the body, admit, forward, relay.
@@ -40,47 +48,66 @@ final class Exchange {
     record = ExchangeRecord(identifier: worker.nextIdentifier(), startedAt: worker.loop.now)
   }
 
-  /// Serves requests until the connection ends.
-  func run() async {
-    if connection.listener.settings.expectsProxyHeader, let refusal = await connection.readProxyHeader() {
-      worker.metrics.countProxyHeader(refusal)
-      if refusal == .tooManyConnections { worker.metrics.limits.refusedByAddress.add() }
-      return connection.socket.close()
-    }
-    if let failure = await connection.secure(counting: worker.metrics.handshakes) {
-      worker.metrics.handshakes.count(failure)
-      if failure.side == .time { worker.metrics.limits.count(.handshake) }
-      return connection.socket.close()
+  /// Serves requests until the connection ends or is idle.
+  func run() async -> ServingEnd {
+    if !connection.isEstablished {
+      guard await establish() else {
+        connection.socket.close()
+        return .closed
+      }
     }
     while true {
       let afterwards: Afterwards
       switch await connection.readHead() {
-      case .closed: return connection.socket.close()
+      case .idle: return .idle
+      case .closed: afterwards = .close
       case .request:
         begin()
         afterwards = await serve()
+        finish()
       case .refused(let refusal):
         begin()
         afterwards = await refuseHead(refusal)
+        finish()
       case .timedOut:
         begin()
         worker.metrics.limits.count(.head)
         afterwards = await refuse(.requestTimeout, "the head did not end in time", closes: true)
+        finish()
       case .overloaded:
         begin()
         afterwards = await refuseForMemory()
+        finish()
       }
-      finish()
       switch afterwards {
       case .keepAlive:
         // A client whose requests are here already could keep the loop to itself.
         if !connection.input.isEmpty || connection.socket.hasSomethingToRead { await worker.loop.giveWay() }
       case .linger:
         if connection.hasServedAll { worker.metrics.limits.requestsPerConnectionReached.add() }
-        return await connection.closeLingering()
-      case .close: return connection.socket.close()
+        await connection.closeLingering()
+        return .closed
+      case .close:
+        connection.socket.close()
+        return .closed
       }
     }
+  }
+
+  /// What comes before the first request; false when it fails.
+  private func establish() async -> Bool {
+    if connection.listener.settings.expectsProxyHeader, let refusal = await connection.readProxyHeader() {
+      worker.metrics.countProxyHeader(refusal)
+      if refusal == .tooManyConnections { worker.metrics.limits.refusedByAddress.add() }
+      return false
+    }
+    if let failure = await connection.secure(counting: worker.metrics.handshakes) {
+      worker.metrics.handshakes.count(failure)
+      if failure.side == .time { worker.metrics.limits.count(.handshake) }
+      return false
+    }
+    connection.isEstablished = true
+    return true
   }
 
   private func begin() {
@@ -101,10 +128,8 @@ final class Exchange {
     connection.follow(listener)
   }
 
-  /// Whether the configuration has no place for the connection any more: its listener is gone, or asks for something else.
-  var isLeftOver: Bool {
-    worker !== serving.context && !serving.context.listeners.contains { $0.takesConnections(of: connection.listener) }
-  }
+  /// Whether the configuration has no place for the connection any more.
+  var isLeftOver: Bool { serving.hasDropped(connection.listener, of: worker) }
 
   /// The end of every exchange, whatever became of it: log line and metrics.
   private func finish() {

@@ -6,12 +6,13 @@ import AppAttest
 /// a whole verification besides the recovery.
 struct LikelyKey {
   private var last: KeyIdentifier?
+  private var isRepeated = false
   /// The key to try first; nil to recover at once.
-  private(set) var value: KeyIdentifier?
+  var value: KeyIdentifier? { isRepeated ? last : nil }
 
   /// Notes with which key a request was verified.
   mutating func note(verified key: KeyIdentifier) {
-    value = key == last ? key : nil
+    isRepeated = key == last
     last = key
   }
 }

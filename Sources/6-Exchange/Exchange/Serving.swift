@@ -5,4 +5,9 @@ final class Serving {
   var isDraining = false
 
   init(_ context: WorkerContext) { self.context = context }
+
+  /// Whether a connection that was served under `former` has no place any more: its listener is gone, or asks for something else.
+  func hasDropped(_ listener: ServedListener, of former: WorkerContext) -> Bool {
+    former !== context && !context.listeners.contains { $0.takesConnections(of: listener) }
+  }
 }

@@ -93,17 +93,27 @@ extension Worker {
     }
     let connection = DownstreamConnection(
       socket: socket, slot: slot, loop: loop, listener: listener, metrics: context.metrics.limits, memory: context.limits.memory)
-    let exchange = Exchange(worker: context, serving: serving, connection: connection)
-    let identifier = ObjectIdentifier(exchange)
-    exchanges[identifier] = exchange
+    let identifier = ObjectIdentifier(socket)
+    connections[identifier] = .busy(Exchange(worker: context, serving: serving, connection: connection))
     context.metrics.connections.add(1)
     Task(executorPreference: loop) { await self.run(identifier) }
   }
 
-  private func run(_ identifier: ObjectIdentifier) async {
-    guard let exchange = exchanges[identifier] else { return }
-    await exchange.run()
-    exchanges[identifier] = nil
+  /// Serves the connection of a socket until it ends or rests; one that rested goes on.
+  func run(_ identifier: ObjectIdentifier) async {
+    guard let serving, let served = connections[identifier] else { return }
+    let exchange: Exchange
+    switch served {
+    case .busy(let begun): exchange = begun
+    case .resting(let resting):
+      exchange = Exchange(worker: resting.context, serving: serving, connection: DownstreamConnection(waking: resting))
+      connections[identifier] = .busy(exchange)
+    }
+    guard await exchange.run() == .closed else {
+      connections[identifier] = .resting(exchange.connection.rest(in: self, under: exchange.worker))
+      return
+    }
+    connections[identifier] = nil
     exchange.worker.metrics.connections.add(-1)
     for intake in intakes { intake.connectionEnded.notify() }
   }

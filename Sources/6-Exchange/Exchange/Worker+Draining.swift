@@ -21,15 +21,15 @@ extension Worker {
   /// not all at the same moment to those that take over.
   public func drain(until deadline: Instant) async {
     let turns = Int((deadline.nanoseconds - min(loop.now, deadline).nanoseconds) / 2_000_000) / Self.closingMilliseconds
-    let closedPerTurn = max(1, exchanges.count / max(1, turns))
-    while !exchanges.isEmpty && loop.now < deadline {
+    let closedPerTurn = max(1, connections.count / max(1, turns))
+    while !connections.isEmpty && loop.now < deadline {
       closeIdle(atMost: closedPerTurn)
       await loop.sleep(until: loop.now.advanced(byMilliseconds: Self.closingMilliseconds))
     }
-    for exchange in exchanges.values { exchange.connection.socket.close() }
+    for served in connections.values { served.socket.close() }
     // Those that were cut off have their log lines too; only who waits for something else than its client does not notice at once.
     let lastMoment = loop.now.advanced(byMilliseconds: Self.cutOffMilliseconds)
-    while !exchanges.isEmpty && loop.now < lastMoment { await loop.sleep(until: loop.now.advanced(byMilliseconds: 1)) }
+    while !connections.isEmpty && loop.now < lastMoment { await loop.sleep(until: loop.now.advanced(byMilliseconds: 1)) }
     isStopped = true
     for upstream in serving?.context.upstreams ?? [] { upstream.closeIdle() }
     serving?.context.accessLog.flush()
@@ -38,6 +38,6 @@ extension Worker {
   }
 
   private func closeIdle(atMost count: Int) {
-    for exchange in exchanges.values.lazy.filter(\.connection.mayBeClosed).prefix(count) { exchange.connection.socket.close() }
+    for served in connections.values.lazy.filter(\.mayBeClosed).prefix(count) { served.socket.close() }
   }
 }

@@ -53,7 +53,8 @@ extension Worker {
 
   /// Closes idle connections of listeners that are gone.
   func closeLeftOver() {
-    for exchange in exchanges.values where exchange.isLeftOver && exchange.connection.mayBeClosed { exchange.connection.socket.close() }
+    guard let serving else { return }
+    for served in connections.values where served.isLeftOver(in: serving) && served.mayBeClosed { served.socket.close() }
   }
 
   /// A former store may go once no request, and no idle connection, is under the configuration that had it.

@@ -30,8 +30,8 @@ public actor Worker {
   var formerStores: [FormerStore] = []
   /// In the order of the site's listeners.
   var intakes: [Intake] = []
-  /// By socket; each has a task of its own.
-  var exchanges: [ObjectIdentifier: Exchange] = [:]
+  /// By socket.
+  var connections: [ObjectIdentifier: ServedConnection] = [:]
   var isStopped = false
 
   /// A worker that does not serve yet; its loop runs from now on. `makeStore` is called on the loop.
@@ -79,7 +79,7 @@ public actor Worker {
   }
 
   /// Open connections of clients. That it is answered shows that the loop turns.
-  public func connectionCount() -> Int { exchanges.count }
+  public func connectionCount() -> Int { connections.count }
 
   // MARK: In the background
 
