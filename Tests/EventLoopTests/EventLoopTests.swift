@@ -54,6 +54,12 @@ extension LoopActor {
   }
 }
 
+/// Counts how often it is told.
+final class CountingObserver: ReadinessObserver {
+  var count = 0
+  override func becameReady() { count += 1 }
+}
+
 /// Holds a thread up until it is opened.
 final class Latch: Sendable {
   private let isOpen = Mutex(false)
@@ -113,6 +119,31 @@ func soon(_ loop: EventLoop) -> Instant { loop.now.advanced(byMilliseconds: 5_00
       return await loop.wait(for: .readable(server), until: loop.now.advanced(byMilliseconds: 20)) == false
     }
     #expect(timedOut)
+  }
+
+  @Test func anObserverIsToldOnceOfWhatCanBeReadOfADeadlineAndOfTheEnd() async throws {
+    try await onLoop { _, loop in
+      let (client, server) = try await connectedPair(on: loop)
+      let observer = CountingObserver()
+      loop.tell(observer, of: server, until: soon(loop))
+      for _ in 0..<2 {
+        var out = ByteQueue()
+        out.append("x")
+        #expect(client.write(from: &out) == .complete)
+        while !server.hasSomethingToRead { await loop.yield() }
+        #expect(observer.count == 1)
+        var input = ByteQueue()
+        #expect(server.read(into: &input) == .bytes(1))
+      }
+      loop.tell(observer, of: server, until: loop.now)
+      await loop.yield()
+      await loop.yield()
+      #expect(observer.count == 2)
+      loop.tell(observer, of: server, until: soon(loop))
+      server.close()
+      #expect(observer.count == 3)
+      client.close()
+    }
   }
 
   @Test func anEarlierDeadlineAfterALaterOneIsKept() async throws {

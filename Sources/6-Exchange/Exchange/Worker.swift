@@ -81,6 +81,9 @@ public actor Worker {
   /// Open connections of clients. That it is answered shows that the loop turns.
   public func connectionCount() -> Int { connections.count }
 
+  /// Those of them that rest.
+  func restingCount() -> Int { connections.values.count { if case .resting = $0 { true } else { false } } }
+
   // MARK: In the background
 
   /// One worker speaks for all of the store that they share.
