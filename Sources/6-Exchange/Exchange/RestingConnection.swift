@@ -42,8 +42,10 @@ final class RestingConnection: ReadinessObserver {
     Task(executorPreference: worker.loop) { [worker] in await worker.run(identifier) }
   }
 
-  /// Whether it may be closed without harm: the client counts on that at any time.
-  var mayBeClosed: Bool { !socket.hasSomethingToRead }
+  /// As ``DownstreamConnection/mayBeClosed``.
+  var mayBeClosed: Bool {
+    !socket.hasSomethingToRead && idleSince.advanced(byMilliseconds: DownstreamConnection.busyMilliseconds) <= context.loop.now
+  }
 }
 
 /// A client's connection, in either of its forms.
