@@ -16,7 +16,6 @@ static inline void cossl_tls_set_modes(SSL_CTX *context) {
 static inline int cossl_tls_set_minimum(SSL_CTX *context, int version) { return (int)SSL_CTX_set_min_proto_version(context, version); }
 static inline int cossl_tls_set_groups(SSL_CTX *context, const char *names) { return (int)SSL_CTX_set1_groups_list(context, names); }
 static inline void cossl_tls_set_session_cache(SSL_CTX *context, long mode) { SSL_CTX_set_session_cache_mode(context, mode); }
-static inline int cossl_tls_set_ticket_count(SSL_CTX *context, size_t count) { return SSL_CTX_set_num_tickets(context, count); }
 static inline int cossl_tls_set_host_name(SSL *ssl, const char *name) { return (int)SSL_set_tlsext_host_name(ssl, name); }
 static inline void cossl_tls_on_server_name(SSL_CTX *context, int (*callback)(SSL *, int *, void *)) {
   SSL_CTX_set_tlsext_servername_callback(context, callback);

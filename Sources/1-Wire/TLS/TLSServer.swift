@@ -82,6 +82,8 @@ public final class TLSServer: @unchecked Sendable {
       }
       // Tickets alone: nothing is kept here for clients that may never come back.
       unsafe cossl_tls_set_session_cache(context, Int(SSL_SESS_CACHE_OFF))
+      // One with each handshake (RFC 8446 section 4.6.1): as many connections as a client had can go on later.
+      _ = unsafe SSL_CTX_set_num_tickets(context, 1)
       unsafe SSL_CTX_set_alpn_select_cb(context, Self.chooseProtocol, nil)
       // What was verified by other authorities is not verified here, so such a session does not go on.
       let scope = Self.digest(of: settings.clientAuthorities ?? [])
