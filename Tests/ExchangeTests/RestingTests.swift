@@ -63,7 +63,6 @@ import Testing
   @Test func aRestingConnectionEndsWithItsIdleTime() async throws {
     try await TestGate.run({ $0.listeners[0].idleTimeoutMilliseconds = 300 }) { gate, _ in
       let client = try gate.connect()
-      #expect(await rests(1, gate))
       #expect(try client.readToEnd().isEmpty)
       #expect(gate.counts(1, "attestgate_timeouts_total", ["kind": "idle"]))
     }
