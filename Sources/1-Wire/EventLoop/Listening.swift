@@ -15,7 +15,8 @@ public final class ListeningSocket: Sendable {
   private let file: UnixSocketFile?
   /// Whether a service manager opened it.
   private let isForeign: Bool
-  private let isHandedOver = Atomic(false)
+  /// Whether another process serves it, or may go on serving it: then it is not shut down here, and its file stays.
+  private let isShared: Atomic<Bool>
 
   /// Binds and listens. Throws the kernel's errno: address in use, not permitted, not available.
   ///
@@ -43,6 +44,7 @@ public final class ListeningSocket: Sendable {
     }
     self.descriptor = descriptor
     isForeign = false
+    isShared = Atomic(false)
     if case .unix(let path) = wanted.family {
       file = UnixSocketFile(made: path)
       address = wanted
@@ -63,6 +65,7 @@ public final class ListeningSocket: Sendable {
     self.descriptor = descriptor
     self.address = address
     isForeign = name.isForeign
+    isShared = Atomic(true)
     if case .unix(let path) = address.family, !name.isForeign { file = UnixSocketFile(made: path) } else { file = nil }
   }
 
@@ -84,16 +87,19 @@ public final class ListeningSocket: Sendable {
 
   func inheritedName(bind: String) -> InheritedName { InheritedName(bind: bind, isForeign: isForeign) }
 
-  /// Another process has the socket now: it is not shut down at its end here, and a Unix socket's file stays.
-  public func handOver() { isHandedOver.store(true, ordering: .relaxed) }
+  /// Another process serves it from now on.
+  public func handOver() { isShared.store(true, ordering: .relaxed) }
+
+  /// This process serves it from now on, whoever opened it. Until then its failure must change nothing for the one before.
+  public func takeOver() { isShared.store(isForeign, ordering: .relaxed) }
 
   private func removeFile() {
-    if !isHandedOver.load(ordering: .relaxed) { file?.remove() }
+    if !isShared.load(ordering: .relaxed) { file?.remove() }
   }
 
-  /// Refuses connections from now on, whoever else still holds the socket, unless it was handed over; a Unix socket's file goes.
+  /// Refuses connections from now on, unless another process serves them; a Unix socket's file goes.
   public func stop() {
-    guard !isHandedOver.load(ordering: .relaxed), !isForeign else { return }
+    guard !isShared.load(ordering: .relaxed) else { return }
     removeFile()
     _ = shutdown(descriptor, Int32(SHUT_RDWR))
   }

@@ -62,6 +62,7 @@ public final class Successor: Sendable {
 
   /// Tells the process that started this one, if it waits for that, that this one serves.
   public static func announce(in environment: (String) -> String?) {
+    guard environment("LISTEN_PID").flatMap({ Int32($0) }) == getpid() else { return }
     guard let descriptor = environment(readyVariable).flatMap({ Int32($0) }), descriptor > 2 else { return }
     var byte: UInt8 = 1
     _ = unsafe write(descriptor, &byte, 1)

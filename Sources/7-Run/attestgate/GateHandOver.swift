@@ -37,7 +37,8 @@ extension RunningGate {
     await end(delayMilliseconds: 0)
   }
 
-  private var namedSockets: [(bind: String, socket: ListeningSocket)] {
+  /// Every listening socket with its place as proxy.yaml writes it.
+  var namedSockets: [(bind: String, socket: ListeningSocket)] {
     var named = zip(configuration.listeners, sockets).map { (bind: $0.bind.description, socket: $1) }
     if let admin, let bind = configuration.admin { named.append((bind.description, admin.socket)) }
     return named

@@ -98,6 +98,7 @@ actor RunningGate {
     guard !isStopping else { return }
     admin?.listener.enter(.serving)
     diagnostics.note(.notice, "attestgate \(Version.number) \(summary)")
+    for (_, socket) in namedSockets { socket.takeOver() }
     let variables = environment
     Successor.announce { variables[$0] }
     manager.ready(summary)
@@ -120,7 +121,7 @@ actor RunningGate {
   /// Drains and ends the process, because it was asked to.
   func stop() async {
     successor?.end()
-    manager.stopping()
+    manager.stopping(withinMilliseconds: configuration.drainDelayMilliseconds + configuration.drainTimeoutMilliseconds)
     await end(delayMilliseconds: configuration.drainDelayMilliseconds)
   }
 

@@ -21,8 +21,13 @@ struct ServiceManager: Sendable {
   /// The configuration is read again.
   func reloading() { notification?.send("RELOADING=1", "MONOTONIC_USEC=\(Instant.now.nanoseconds / 1_000)", "STATUS=Reloading") }
 
-  /// The gate drains, to end.
-  func stopping() { notification?.send("STOPPING=1", "STATUS=Draining") }
+  /// The gate drains, to end in so much time: it must not be ended before.
+  func stopping(withinMilliseconds milliseconds: Int) {
+    notification?.send("STOPPING=1", "STATUS=Draining", "EXTEND_TIMEOUT_USEC=\((milliseconds + Self.endMilliseconds) * 1_000)")
+  }
+
+  /// For what comes after draining: log lines.
+  private static let endMilliseconds = 5_000
 
   /// Another process has taken over: that is the service now.
   func handedOver(to process: Int32) { notification?.send("MAINPID=\(process)") }

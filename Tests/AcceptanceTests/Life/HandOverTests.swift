@@ -91,6 +91,14 @@ import Testing
         gate.folder.read("proxy.yaml").replacing("listeners:\n", with: "listeners:\n  - bind: \"unix:\(path)\"\n"), to: "proxy.yaml")
       try gate.reload()
       #expect(try RawConnection(unixPath: path).exchange(ReloadTests.get).text == "hello")
+      // One that cannot serve leaves it alone.
+      let good = gate.folder.read("proxy.yaml")
+      let bad = good.replacing("listeners:\n", with: "listeners:\n  - bind: \"127.0.0.1:\(upstream.port)\"\n")
+      try gate.folder.write(bad, to: "proxy.yaml")
+      gate.process.signal(SIGUSR2)
+      #expect(eventually(within: 30_000) { gate.log.contains("this one goes on serving") }, "\(gate.log)")
+      #expect(try RawConnection(unixPath: path).exchange(ReloadTests.get).text == "hello")
+      try gate.folder.write(good, to: "proxy.yaml")
       gate.process.signal(SIGUSR2)
       let next = try successor(of: gate)
       defer { next.kill() }
