@@ -9,7 +9,7 @@ public struct Readiness: Sendable, Equatable {
     case starting
     /// Serving.
     case serving
-    /// SIGTERM came.
+    /// It was asked to end.
     case draining
   }
 

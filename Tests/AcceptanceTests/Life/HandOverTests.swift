@@ -93,7 +93,7 @@ import Testing
       #expect(try RawConnection(unixPath: path).exchange(ReloadTests.get).text == "hello")
       // One that cannot serve leaves it alone.
       let good = gate.folder.read("proxy.yaml")
-      let bad = good.replacing("listeners:\n", with: "listeners:\n  - bind: \"127.0.0.1:\(upstream.port)\"\n")
+      let bad = good.replacing("drain_timeout:", with: "  - bind: \"127.0.0.1:\(upstream.port)\"\ndrain_timeout:")
       try gate.folder.write(bad, to: "proxy.yaml")
       gate.process.signal(SIGUSR2)
       #expect(eventually(within: 30_000) { gate.log.contains("this one goes on serving") }, "\(gate.log)")
