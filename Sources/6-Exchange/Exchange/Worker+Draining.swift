@@ -20,10 +20,12 @@ extension Worker {
   /// Idle connections are closed one after the other, all within the first half of the time: their clients come back at once, and
   /// not all at the same moment to those that take over.
   public func drain(until deadline: Instant) async {
-    let turns = Int((deadline.nanoseconds - min(loop.now, deadline).nanoseconds) / 2_000_000) / Self.closingMilliseconds
-    let closedPerTurn = max(1, connections.count / max(1, turns))
+    let (count, start) = (connections.count, loop.now)
+    let spread = Double(max(deadline, start).nanoseconds - start.nanoseconds) / 2
+    var closedCount = 0
     while !connections.isEmpty && loop.now < deadline {
-      closeIdle(atMost: closedPerTurn)
+      let due = Double(count) * min(1, Double(loop.now.nanoseconds - start.nanoseconds) / spread)
+      closedCount += closeIdle(atMost: max(1, Int(due) - closedCount))
       await loop.sleep(until: loop.now.advanced(byMilliseconds: Self.closingMilliseconds))
     }
     for served in connections.values { served.socket.close() }
@@ -37,7 +39,9 @@ extension Worker {
     for former in formerStores { former.store.stop() }
   }
 
-  private func closeIdle(atMost count: Int) {
-    for served in connections.values.lazy.filter(\.mayBeClosed).prefix(count) { served.socket.close() }
+  private func closeIdle(atMost count: Int) -> Int {
+    let idle = Array(connections.values.lazy.filter(\.mayBeClosed).prefix(count))
+    for served in idle { served.socket.close() }
+    return idle.count
   }
 }
