@@ -1,3 +1,4 @@
+import CCrashReport
 import CLinux
 
 /// Threads without a pool behind them.
@@ -19,6 +20,7 @@ package enum NativeThread {
     let result = unsafe pthread_create(
       &thread, &attributes,
       { box in
+        crash_report_prepare_thread()
         unsafe Unmanaged<Body>.fromOpaque(box.unsafelyUnwrapped).takeRetainedValue().run()
         return nil
       }, box)

@@ -21,11 +21,13 @@ public enum ProcessSignals {
     return set
   }
 
-  /// Blocks them in the calling thread and every thread it starts: call before any other thread exists. SIGPIPE is ignored.
+  /// Blocks them in the calling thread and every thread it starts: call before any other thread exists. SIGPIPE and
+  /// SIGXFSZ are ignored: that a client is gone, or a file as long as it may be, is seen where it is written to.
   public static func block() {
     var set = handled()
     unsafe pthread_sigmask(SIG_BLOCK, &set, nil)
     clinux_ignore(SIGPIPE)
+    clinux_ignore(SIGXFSZ)
   }
 
   /// Blocks the calling thread until one of them comes.

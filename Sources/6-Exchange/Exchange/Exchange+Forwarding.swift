@@ -1,4 +1,5 @@
 import Bytes
+import EventLoop
 import HTTP
 
 /// Who the client is, and what the upstream is told of him.
@@ -11,6 +12,7 @@ extension Exchange {
       if let client = forwarding.client { connection.client = Client(client) }
       record.forwardedTLS = forwarding.isTLS
       record.givenIdentifier = forwarding.requestID.map { range in head.withBytes { Array(copying: $0.bytes(at: range)) } }
+      if let given = record.givenIdentifier { reported.rename(given) }
       return nil
     }
   }

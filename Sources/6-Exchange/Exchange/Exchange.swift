@@ -38,6 +38,8 @@ final class Exchange {
   var hasContinued = false
   /// When the request began to go to the upstream.
   var sentAt = Instant(nanoseconds: 0)
+  /// Should the process crash, this names the request.
+  let reported = ReportedRequest()
 
   var head: RequestHead { connection.head }
 
@@ -117,6 +119,7 @@ final class Exchange {
     record.bytesWrittenBefore = connection.bytesWritten
     if connection.believesForwarding { connection.client = connection.peer }
     hasContinued = false
+    reported.begin(record.identifier.high, record.identifier.low)
   }
 
   /// Goes over to what the worker serves now, if its listener is still there.
@@ -143,6 +146,7 @@ final class Exchange {
       if decision.reason == .rateLimited { worker.metrics.limits.count(.key) }
     }
     if worker.accessLog.isOn { worker.accessLog.write(record, connection, routes: worker.routes) }
+    reported.end()
   }
 
   // MARK: Locating

@@ -18,6 +18,7 @@ struct ServeCommand {
       ProcessSignals.block()
       MemoryLimit.prepareAllocator()
       DescriptorLimit.raise()
+      CrashReport.install(program: "attestgate \(Version.number)")
       let file = arguments.value("--config") ?? "proxy.yaml"
       let environment = ProcessInfo.processInfo.environment
       do {
