@@ -157,7 +157,7 @@ final class AppClient {
   }
 
   /// Does what a code says; false when the app has to stop.
-  private func follow(_ problem: Problem) -> Bool {
+  func follow(_ problem: Problem) -> Bool {
     switch problem.recovery {
     case "retry_later": usleep(50_000)
     case "fetch_challenge": break
