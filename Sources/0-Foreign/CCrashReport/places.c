@@ -49,8 +49,8 @@ struct crash_place *crash_place_take(void) {
 }
 
 void crash_place_give_back(struct crash_place *place) {
-  if (place == &nowhere || !own_table) return;
   crash_place_leave(place);
+  if (place == &nowhere || !own_table) return;
   put_back(own_table, place);
 }
 

@@ -86,7 +86,7 @@ final class FaultStage: Sendable {
   static let errands: [LoadClient.Errand] = [.signed(.named), .signed(.unnamed), .signed(.bodyOnly), .open, .open]
 
   /// Enrols devices and lets them go.
-  func load(_ errands: [LoadClient.Errand] = FaultStage.errands) throws -> Load {
+  func load(_ errands: [LoadClient.Errand] = FaultStage.errands) throws -> FaultLoad {
     let account = LoadAccount()
     let clients = try errands.enumerated().map { number, errand in
       let app = try Self.style(of: errand).map { style in
@@ -95,7 +95,7 @@ final class FaultStage: Sendable {
       try app?.enrol()
       return LoadClient(.init(errand: errand, number: number), app: app, port: gate.port, account: account)
     }
-    return Load(clients, account, stage: self)
+    return FaultLoad(clients, account, stage: self)
   }
 
   private static func style(of errand: LoadClient.Errand) -> AppClient.Style? {

@@ -163,15 +163,23 @@ import Testing
   @Test func noDescriptorsAreLeft() throws {
     try FaultStage.run { stage in
       let load = try stage.load(FaultStage.errands + [.large])
-      let late = try load.fault {
-        try stage.limit("--nofile=\(stage.process.openFileCount):")
+      var late: RawConnection?
+      let fault = try load.fault {
+        // What is open stays open, and nothing else can be.
+        try stage.limit("--nofile=3:")
+        late = try stage.gate.connect()
+        try late?.send("GET /open/late HTTP/1.1\r\nHost: api.example.com\r\n\r\n")
       } meanwhile: {
         try $0.wait(for: "503 overloaded", count: 3) { $0 == .large }
         try $0.wait(count: 20) { $0 == .open }
+        #expect(late?.isReadable(withinMilliseconds: 0) == false)
       } mending: {
         try stage.limit("--nofile=1024:")
       }
-      try load.finish(late, allowed: { _ in ["503 overloaded"] }, aftermath: Self.sentTwice)
+      // Whoever came in the meantime has waited.
+      #expect(try late?.readAnswer().status == 200)
+      #expect(try stage.gate.metric("attestgate_accept_pauses_total", ["reason": "kernel"]) ?? 0 >= 1)
+      try load.finish(fault, allowed: { _ in ["503 overloaded"] }, aftermath: Self.sentTwice)
     }
   }
 }

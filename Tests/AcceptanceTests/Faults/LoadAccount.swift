@@ -20,25 +20,21 @@ final class LoadAccount: Sendable {
   private struct State {
     var outcomes: [Outcome] = []
     var wrong: [String] = []
-    var accepted: [LoadClient.Name: [SignedRequest]] = [:]
+    var accepted: [SignedRequest] = []
   }
   private let state = Mutex(State())
-
-  /// How many accepted requests of each client are kept, to be sent again.
-  static let acceptedMax = 20
 
   func add(_ outcome: Outcome) { state.withLock { $0.outcomes.append(outcome) } }
 
   /// An answer that nobody should ever get.
   func addWrong(_ text: String) { state.withLock { $0.wrong.append(text) } }
 
-  func addAccepted(_ request: SignedRequest, by client: LoadClient.Name) {
-    state.withLock { $0.accepted[client] = ($0.accepted[client, default: []] + [request]).suffix(Self.acceptedMax) }
-  }
+  /// A signed request that was accepted, to be sent again later.
+  func addAccepted(_ request: SignedRequest) { state.withLock { $0.accepted.append(request) } }
 
   var outcomes: [Outcome] { state.withLock { $0.outcomes } }
   var wrong: [String] { state.withLock { $0.wrong } }
-  var accepted: [SignedRequest] { state.withLock { $0.accepted.values.flatMap { $0 } } }
+  var accepted: [SignedRequest] { state.withLock { $0.accepted } }
 
   /// How many requests of each client had this outcome.
   func counts(from: Int = 0, where isCounted: (Outcome) -> Bool) -> [LoadClient.Name: Int] {

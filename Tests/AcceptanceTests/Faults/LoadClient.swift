@@ -66,7 +66,7 @@ final class LoadClient: @unchecked Sendable {
     while true {
       let answer = ask(request.text, token)
       guard case .refused(let problem) = answer, ![502, 503, 504].contains(problem.status) else {
-        if case .done = answer { return account.addAccepted(request, by: name) }
+        if case .done = answer { return account.addAccepted(request) }
         guard goesOn() else { return }
         usleep(Self.resendMicroseconds)
         continue

@@ -26,6 +26,8 @@ import Testing
     defer { gate.process.kill() }
     let done = try gate.connect()
     #expect(try done.exchange("GET /done HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: 192.0.2.1\r\n\r\n").status == 200)
+    // A request has ended when it has its line, which is later than its client's last byte.
+    _ = try gate.accessLog(count: 1)
     let slow = try (0..<2).map { _ in try gate.connect() }
     for client in slow { try client.send("GET /slow HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: 192.0.2.1\r\n\r\n") }
     let named = try gate.connect()
@@ -57,6 +59,7 @@ import Testing
       """)
     defer { gate.process.kill() }
     #expect(try gate.connect().exchange("OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n").status < 300)
+    _ = try gate.accessLog(count: 1)
     gate.process.signal(SIGSEGV)
     #expect(gate.process.wait() == .signalled(SIGSEGV))
     #expect(gate.log.contains("\nrequests being served:\n  none\nbacktrace:\n"), "\(gate.log)")

@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 /// Clients that go on while a test breaks something, and what must be true of all that they were answered.
-final class Load: Sendable {
+final class FaultLoad: Sendable {
   let account: LoadAccount
   private let stage: FaultStage
   private let clients: [LoadClient]
@@ -64,7 +64,7 @@ final class Load: Sendable {
   ///   - served: Who is served as always when nothing is broken.
   ///   - meanwhile: What happens between.
   func fault(
-    served: (LoadClient.Errand) -> Bool = { _ in true }, breaking: () throws -> Void, meanwhile: (Load) throws -> Void,
+    served: (LoadClient.Errand) -> Bool = { _ in true }, breaking: () throws -> Void, meanwhile: (FaultLoad) throws -> Void,
     mending: () throws -> Void
   ) throws -> Fault {
     try wait(by: served)
