@@ -14,12 +14,7 @@ import Testing
   private static func run(
     _ body: (_ admin: AdminListener, _ port: UInt16, _ worker: Worker) async throws -> Void
   ) async throws {
-    let log = try LogWriter(.off)
-    let site = Site(listeners: [], routes: [], upstreams: [], gate: GateSettings(apps: []))
-    let services = WorkerServices(
-      upstreams: [], verifier: BackgroundThread(name: "verifier", queueMax: 1), accessLog: log,
-      diagnostics: Diagnostics(log), limits: SharedLimits())
-    let worker = Worker(number: 0, site: site, services: services) { _ in MemoryStoreClient(MemoryStore()) }
+    let worker = try makeWorker()
     await worker.start([])
     let process = MetricRegistry()
     process.gauge(MetricFamily("attestgate_build_info", .gauge, "Build."), [MetricLabel("version", "1")]).set(1)
@@ -32,6 +27,16 @@ import Testing
     worker.loop.stop()
     admin.loop.stop()
     try result.get()
+  }
+
+  /// A worker without listeners and routes.
+  static func makeWorker() throws -> Worker {
+    let log = try LogWriter(.off)
+    let site = Site(listeners: [], routes: [], upstreams: [], gate: GateSettings(apps: []))
+    let services = WorkerServices(
+      upstreams: [], verifier: BackgroundThread(name: "verifier", queueMax: 1), accessLog: log,
+      diagnostics: Diagnostics(log), limits: SharedLimits())
+    return Worker(number: 0, site: site, services: services) { _ in MemoryStoreClient(MemoryStore()) }
   }
 
   private static func get(_ path: String, port: UInt16) throws -> RawMessage {

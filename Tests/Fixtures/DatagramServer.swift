@@ -23,6 +23,19 @@ public final class DatagramServer: Sendable {
 
   deinit { close(descriptor) }
 
+  /// How many datagrams come within the time.
+  public func count(withinMilliseconds milliseconds: Int) throws -> Int {
+    let end = monotonicMilliseconds() + milliseconds
+    var count = 0
+    while case let rest = end - monotonicMilliseconds(), rest > 0 {
+      var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+      guard poll(&entry, 1, CInt(rest)) > 0 else { break }
+      _ = try receive()
+      count += 1
+    }
+    return count
+  }
+
   /// The lines of the next datagram.
   public func receive() throws -> [String] {
     var buffer = [UInt8](repeating: 0, count: 4_096)

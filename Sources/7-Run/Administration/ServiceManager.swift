@@ -1,28 +1,29 @@
 import EventLoop
-import Exchange
+public import Exchange
 import FoundationEssentials
 
 /// The service manager, if one wants to know how the gate fares (sd_notify(3), sd_watchdog_enabled(3)).
-struct ServiceManager: Sendable {
+public struct ServiceManager: Sendable {
   private let notification: ServiceNotification?
   private let watchdogMicroseconds: Int?
 
-  init(_ environment: [String: String]) {
+  /// The one that these environment variables name, or none.
+  public init(_ environment: [String: String]) {
     notification = environment["NOTIFY_SOCKET"].flatMap { ServiceNotification(socket: $0) }
     let isMeant = environment["WATCHDOG_PID"].map { Int32($0) == ProcessInfo.processInfo.processIdentifier } ?? true
     watchdogMicroseconds = isMeant ? environment["WATCHDOG_USEC"].flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil } : nil
   }
 
   /// The gate serves, for the first time or after a reload.
-  func ready(_ status: String) {
+  public func ready(_ status: String) {
     notification?.send("READY=1", "MAINPID=\(ProcessInfo.processInfo.processIdentifier)", "STATUS=\(status)")
   }
 
   /// The configuration is read again.
-  func reloading() { notification?.send("RELOADING=1", "MONOTONIC_USEC=\(Instant.now.nanoseconds / 1_000)", "STATUS=Reloading") }
+  public func reloading() { notification?.send("RELOADING=1", "MONOTONIC_USEC=\(Instant.now.nanoseconds / 1_000)", "STATUS=Reloading") }
 
   /// The gate drains, to end in so much time: it must not be ended before.
-  func stopping(withinMilliseconds milliseconds: Int) {
+  public func stopping(withinMilliseconds milliseconds: Int) {
     notification?.send("STOPPING=1", "STATUS=Draining", "EXTEND_TIMEOUT_USEC=\((milliseconds + Self.endMilliseconds) * 1_000)")
   }
 
@@ -30,10 +31,10 @@ struct ServiceManager: Sendable {
   private static let endMilliseconds = 5_000
 
   /// Another process has taken over: that is the service now.
-  func handedOver(to process: Int32) { notification?.send("MAINPID=\(process)") }
+  public func handedOver(to process: Int32) { notification?.send("MAINPID=\(process)") }
 
   /// Gives a sign of life twice in the time that the service manager waits for one, as long as every worker's loop turns.
-  func keepAlive(_ workers: [Worker]) {
+  public func keepAlive(_ workers: [Worker]) {
     guard let notification, let watchdogMicroseconds else { return }
     Task {
       while true {

@@ -1,0 +1,38 @@
+import Exchange
+import Fixtures
+import Testing
+
+@testable import Administration
+
+@Suite struct ServiceManagerTests {
+  @Test func aLoopThatHangsGivesNoSignOfLife() async throws {
+    let folder = try TemporaryFolder()
+    let server = try DatagramServer(folder.file("notify"))
+    let worker = try AdminListenerTests.makeWorker()
+    let manager = ServiceManager(["NOTIFY_SOCKET": folder.file("notify"), "WATCHDOG_USEC": "20000"])
+    manager.keepAlive([worker])
+    #expect(try server.receive() == ["WATCHDOG=1"])
+    let (hangs, mayGoOn) = (Latch(), Latch())
+    Task(executorPreference: worker.loop) {
+      hangs.open()
+      mayGoOn.wait()
+    }
+    hangs.wait()
+    _ = try server.count(withinMilliseconds: 100)
+    // One sign may have been on its way.
+    #expect(try server.count(withinMilliseconds: 300) <= 1)
+    mayGoOn.open()
+    #expect(try server.receive() == ["WATCHDOG=1"])
+    worker.loop.stop()
+  }
+
+  @Test func aWatchdogThatIsMeantForAnotherProcessGetsNoSign() async throws {
+    let folder = try TemporaryFolder()
+    let server = try DatagramServer(folder.file("notify"))
+    let worker = try AdminListenerTests.makeWorker()
+    let variables = ["NOTIFY_SOCKET": folder.file("notify"), "WATCHDOG_USEC": "20000", "WATCHDOG_PID": "1"]
+    ServiceManager(variables).keepAlive([worker])
+    #expect(try server.count(withinMilliseconds: 100) == 0)
+    worker.loop.stop()
+  }
+}
