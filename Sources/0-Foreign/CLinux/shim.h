@@ -121,6 +121,12 @@ static inline int clinux_open_unnamed(const char *folder) {
 }
 /* Bytes that the allocator has and nobody uses. */
 static inline ptrdiff_t clinux_free_heap_bytes(void) { return (ptrdiff_t)mallinfo2().fordblks; }
+/* What is free at a heap's end is kept up to 4 MiB: to give it back and to take it anew costs a page fault for each page. */
+static inline void clinux_keep_some_free_memory(void) {
+  mallopt(M_TRIM_THRESHOLD, 4 << 20);
+  mallopt(M_TOP_PAD, 1 << 20);
+  mallopt(M_MMAP_THRESHOLD, 1 << 20);
+}
 static inline void clinux_share_one_heap(void) { mallopt(M_ARENA_MAX, 1); }
 static inline void clinux_give_back_free_memory(void) { malloc_trim(0); }
 static inline int clinux_ignore(int signal_number) { return signal(signal_number, SIG_IGN) == SIG_ERR ? -1 : 0; }

@@ -36,10 +36,10 @@ final class RestingConnection: ReadinessObserver {
     self.worker = worker
   }
 
-  /// Has the worker go on with it, in a task of its own again.
+  /// Has the worker go on with it, in a task again.
   override func becameReady() {
     let identifier = ObjectIdentifier(socket)
-    Task(executorPreference: worker.loop) { [worker] in await worker.run(identifier) }
+    worker.assumeIsolated { $0.begin(identifier) }
   }
 
   /// As ``DownstreamConnection/mayBeClosed``.

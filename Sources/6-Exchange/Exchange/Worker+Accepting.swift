@@ -96,7 +96,7 @@ extension Worker {
     let identifier = ObjectIdentifier(socket)
     connections[identifier] = .busy(Exchange(worker: context, serving: serving, connection: connection))
     context.metrics.connections.add(1)
-    Task(executorPreference: loop) { await self.run(identifier) }
+    begin(identifier)
   }
 
   /// Serves the connection of a socket until it ends or rests; one that rested goes on.

@@ -33,6 +33,7 @@ extension Worker {
     let lastMoment = loop.now.advanced(byMilliseconds: Self.cutOffMilliseconds)
     while !connections.isEmpty && loop.now < lastMoment { await loop.sleep(until: loop.now.advanced(byMilliseconds: 1)) }
     isStopped = true
+    endSpareLanes()
     for upstream in serving?.context.upstreams ?? [] { upstream.closeIdle() }
     serving?.context.accessLog.flush()
     store?.stop()

@@ -32,6 +32,8 @@ public actor Worker {
   var intakes: [Intake] = []
   /// By socket.
   var connections: [ObjectIdentifier: ServedConnection] = [:]
+  /// Tasks that wait for a connection.
+  var spareLanes: [Lane] = []
   var isStopped = false
 
   /// A worker that does not serve yet; its loop runs from now on. `makeStore` is called on the loop.
