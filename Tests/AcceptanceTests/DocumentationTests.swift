@@ -124,11 +124,12 @@ import Testing
   }
 
   /// A claim rests on a test: what stands in code and is too long for anything else is the name of one.
-  @Test func everyTestThatTheThreatModelNamesIsThere() throws {
+  @Test(arguments: [("docs/threat-model.md", 40), ("docs/limits.md", 30)])
+  func everyTestThatADocumentNamesIsThere(document: String, fewest: Int) throws {
     let tests = try Self.sources("Tests").values.joined()
     let there = Set(Self.matches(#"func ([a-z]\w+)\("#, in: tests).map { $0[1] })
-    let named = Self.matches("`([a-z][A-Za-z0-9]{15,})`", in: try Self.text("docs/threat-model.md")).map { $0[1] }
-    #expect(named.count > 40)
+    let named = Self.matches("`([a-z][A-Za-z0-9]{15,})`", in: try Self.text(document)).map { $0[1] }
+    #expect(named.count > fewest)
     for name in named { #expect(there.contains(name), "\(name)") }
   }
 
@@ -152,7 +153,7 @@ import Testing
   /// Links to files and to headings of the README.
   @Test(arguments: [
     "README.md", "docs/wire.md", "docs/config.md", "docs/store.md", "docs/design.md", "docs/life-of-a-request.md", "docs/security.md",
-    "docs/threat-model.md",
+    "docs/threat-model.md", "docs/limits.md",
   ])
   func everyLinkLeadsSomewhere(document: String) throws {
     let headings = Self.matches("(?m)^#+ (.+)$", in: Self.readme).map { heading in
