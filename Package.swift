@@ -122,7 +122,7 @@ let package = Package(
     tests("EventLoop", ["Bytes"]),
     tests("Gate", ["Fixtures", "Bytes", "EventLoop", "HTTP", "Routing", "Cryptography", "AppAttest", "Store"]),
     tests("Telemetry", []),
-    tests("TLS", ["Fixtures", "Bytes", "EventLoop"]),
+    tests("TLS", ["Fixtures", "Bytes", "EventLoop", "COpenSSL"]),
     tests("Cryptography", ["Bytes", "COpenSSL"]),
     tests("Routing", ["Bytes"]),
     tests("Administration", ["Fixtures", "Bytes", "EventLoop", "Telemetry", "Store", "Gate", "Exchange"]),

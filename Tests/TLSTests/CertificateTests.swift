@@ -106,7 +106,7 @@ import Testing
     }
   }
 
-  @Test func aSessionThatOtherAuthoritiesVerifiedDoesNotGoOn() async throws {
+  @Test func everyConnectionIsVerifiedAnewWhereClientsAreVerified() async throws {
     let shop = try identity(authority.issue("shop", names: ["shop.example.com"]))
     let device = try identity(authority.issue("device", names: ["device-7"]))
     let others = try CertificateAuthority(name: "Others")
@@ -120,7 +120,7 @@ import Testing
       let client = try client("shop.example.com", device)
       for (index, settings) in ofServers.enumerated() {
         let pair = try await stage.secured(TLSServer([shop], settings: settings, tickets: tickets), client)
-        #expect(pair.atServer.isResumed == (index == 1))
+        #expect(!pair.atServer.isResumed, "\(index)")
         #expect(pair.atServer.peerSubject == "CN=device-7")
         _ = try await stage.send("x", from: pair.server, to: pair.client)
       }

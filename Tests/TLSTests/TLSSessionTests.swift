@@ -1,4 +1,5 @@
 import Bytes
+import COpenSSL
 import EventLoop
 import Fixtures
 import Testing
@@ -126,6 +127,35 @@ import Testing
       }
       #expect(error?.side == .time)
       ends.client.close()
+    }
+  }
+
+  @Test func aFloodOfKeyUpdatesEndsTheConnection() async throws {
+    try await TLSStage.run { stage in
+      let pair = try await stage.secured(server(), client())
+      _ = try await stage.send("x", from: pair.client, to: pair.server)
+      var input = ByteQueue()
+      var outcome = ReadOutcome.wouldBlock
+      var updates = 0
+      while outcome == .wouldBlock && updates < 20_000 {
+        for _ in 0..<100 {
+          _ = SSL_key_update(pair.atClient.ssl, SSL_KEY_UPDATE_NOT_REQUESTED)
+          _ = SSL_do_handshake(pair.atClient.ssl)
+        }
+        updates += 100
+        _ = await stage.loop.wait(for: .readable(pair.server), until: stage.loop.now.advanced(byMilliseconds: 50))
+        outcome = pair.server.read(into: &input)
+      }
+      #expect(outcome == .failed(KernelError.brokenProtocol))
+      #expect(updates <= 8_000)
+      #expect(pair.atServer.failure?.reason == "too much came without any data in it")
+    }
+  }
+
+  @Test func smallRecordsAreNoFlood() async throws {
+    try await TLSStage.run { stage in
+      let pair = try await stage.secured(server(), client())
+      for _ in 0..<5_000 { #expect(try await stage.send("x", from: pair.client, to: pair.server) == "x") }
     }
   }
 

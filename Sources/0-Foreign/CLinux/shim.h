@@ -94,7 +94,10 @@ static inline ssize_t clinux_send_two(int fd, const void *first, size_t first_co
   return sendmsg(fd, &message, MSG_NOSIGNAL);
 }
 static inline int clinux_open_log(const char *path) {
-  return open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0640);
+  /* A pipe that nobody reads must not hold up the start; one that is read is written to as ever. */
+  int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0640);
+  if (fd >= 0) fcntl(fd, F_SETFL, O_APPEND);
+  return fd;
 }
 static inline int clinux_open_input(const char *path) { return open(path, O_RDONLY | O_CLOEXEC); }
 /* A regular file: whatever else lies there, a pipe or a device, might never end. */

@@ -13,6 +13,10 @@ static inline void cossl_tls_set_modes(SSL_CTX *context) {
   SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
   SSL_CTX_set_read_ahead(context, 1);
 }
+static inline void cossl_tls_refuse_tickets(SSL_CTX *context) {
+  SSL_CTX_set_options(context, SSL_OP_NO_TICKET);
+  SSL_CTX_set_num_tickets(context, 0);
+}
 static inline int cossl_tls_set_minimum(SSL_CTX *context, int version) { return (int)SSL_CTX_set_min_proto_version(context, version); }
 static inline int cossl_tls_set_groups(SSL_CTX *context, const char *names) { return (int)SSL_CTX_set1_groups_list(context, names); }
 static inline void cossl_tls_set_session_cache(SSL_CTX *context, long mode) { SSL_CTX_set_session_cache_mode(context, mode); }

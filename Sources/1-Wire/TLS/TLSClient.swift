@@ -56,7 +56,9 @@ public final class TLSClient {
   /// A client of the server `name`, unless the identity has another name for it. `offersHTTP` offers `http/1.1` by ALPN.
   public init(_ identity: TLSClientIdentity, name: String, offersHTTP: Bool) {
     self.identity = identity
-    self.name = identity.serverName ?? name
+    let wanted = identity.serverName ?? name
+    // Certificates are for names without the root's own dot.
+    self.name = wanted.hasSuffix(".") ? String(wanted.dropLast()) : wanted
     self.offersHTTP = offersHTTP
     isAddress = SocketAddress(host: self.name, port: 1) != nil
   }

@@ -97,6 +97,8 @@ public final class TLSServer: @unchecked Sendable {
           _ = unsafe SSL_CTX_add_client_CA(context, cossl_certificates_at(stack, index))
         }
         unsafe SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nil)
+        // A verdict is good for one connection: authorities may be replaced, and certificates expire, while tickets would go on.
+        unsafe cossl_tls_refuse_tickets(context)
       }
       return unsafe context
     } catch {
@@ -112,7 +114,10 @@ public final class TLSServer: @unchecked Sendable {
     guard let server = unsafe TLSSession.of(ssl)?.server, let text = unsafe SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name) else {
       return SSL_TLSEXT_ERR_OK
     }
-    let index = server.contextIndex(for: unsafe String(cString: text).lowercased())
+    var name = unsafe String(cString: text).lowercased()
+    // The root's own dot says nothing (RFC 6066 section 3 leaves it out).
+    if name.hasSuffix(".") { name.removeLast() }
+    let index = server.contextIndex(for: name)
     if index > 0 { _ = unsafe SSL_set_SSL_CTX(ssl, server.contexts[index]) }
     return SSL_TLSEXT_ERR_OK
   }

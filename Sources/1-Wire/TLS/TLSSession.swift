@@ -23,8 +23,16 @@ public final class TLSSession: SocketLayer {
   private(set) var hasEnded = false
   /// The kernel's errno, when the connection failed below TLS.
   private var errno: Int32 = 0
+  /// Bytes that may yet come without anything for the user in them. What libssl answers by itself, key updates above all, costs more than
+  /// it costs to send, and holds the loop as long as it comes.
+  private var overheadLeft = TLSSession.overheadMax
+  /// The largest handshake message that libssl takes, a chain of certificates, and what is read ahead.
+  private static let overheadMax = 128 << 10
+  /// What one record adds to its content (RFC 8446 section 5.2), and a little.
+  private static let overheadPerRecord = 64
   /// Whether it can go on: after a failure libssl must not be called again.
   private var isBroken = false
+  private var floods = false
   /// What broke it, for the log.
   public private(set) var failure: TLSFailure?
   private(set) var isEstablished = false
@@ -62,6 +70,7 @@ public final class TLSSession: SocketLayer {
     ERR_clear_error()
     let count = unsafe queue.appendFilling(minimum: minimum) { unsafe Int(SSL_read(ssl, $0.baseAddress, Int32(clamping: $0.count))) }
     if count > 0 {
+      overheadLeft = min(overheadLeft + count + Self.overheadPerRecord, Self.overheadMax)
       // What libssl has read already announces itself no more.
       if unsafe SSL_has_pending(ssl) == 1 || !received.isEmpty { socket.keepReadable() }
       return .bytes(count)
@@ -140,11 +149,16 @@ public final class TLSSession: SocketLayer {
     }
     // libssl asks once more behind each message; that nothing has come since is known.
     guard socket.mayHaveBytes else { return .wouldBlock }
+    guard overheadLeft > 0 else {
+      floods = true
+      return .failed(KernelError.brokenProtocol)
+    }
     let outcome = unsafe socket.receive(into: buffer)
     switch outcome {
     case .end: hasEnded = true
     case .failed(let error): errno = error
-    case .bytes, .wouldBlock: break
+    case .bytes(let count): overheadLeft -= count
+    case .wouldBlock: break
     }
     return outcome
   }
@@ -164,7 +178,11 @@ public final class TLSSession: SocketLayer {
   /// The errno of a connection whose TLS failed; libssl is not asked again.
   func breakDown() -> Int32 {
     isBroken = true
-    if errno != 0 {
+    if floods {
+      ERR_clear_error()
+      errno = KernelError.brokenProtocol
+      failure = TLSFailure(.peer, "too much came without any data in it")
+    } else if errno != 0 {
       ERR_clear_error()
       failure = TLSFailure(.network, KernelError.text(errno))
     } else {

@@ -29,6 +29,9 @@ struct RequestLine {
     while index < line.end, Token.contains(bytes[index]) { index += 1 }
     methodRange = ByteRange(from: line.start, to: index)
     guard !methodRange.isEmpty, methodRange.count <= HeadLimits.methodBytesMax else { return .methodMalformed }
+    // Methods are case-sensitive (RFC 9110 section 9.1), but there are frameworks that read `post` as POST: no route may judge it as
+    // another method than the upstream does.
+    for place in methodRange.start..<methodRange.end where ASCII.isLowerCase(bytes[place]) { return .methodMalformed }
     guard index < line.end, bytes[index] == 0x20 else { return index < line.end ? .methodMalformed : .requestLineMalformed }
     let targetStart = index + 1
     index = targetStart

@@ -56,7 +56,7 @@ struct CheckFailure: Error, Equatable {
     case .keyUnknown: self.init(.keyUnknown, "The key is no longer enrolled here.")
     case .keyRevoked: self = .keyRevoked
     case .challengeUsed: self = .challengeUsed
-    case .alreadyAccepted: self.init(.assertionAlreadyAccepted, "This very request was accepted and forwarded before.")
+    case .alreadyAccepted: self.init(.assertionAlreadyAccepted, "This very request was accepted before; its one use is over.")
     case .counterRepeated: self.init(.repeated)
     case .counterOutOfOrder: self.init(.outOfOrder)
     case .rateLimited(let milliseconds):

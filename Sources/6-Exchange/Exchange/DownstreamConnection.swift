@@ -171,7 +171,9 @@ final class DownstreamConnection {
       case .timedOut: return head.hasBegun ? .timedOut : .closed
       }
       switch socket.read(into: &input) {
-      case .bytes, .wouldBlock: continue
+      // What comes without a byte for us, such as TLS' own messages, does not prolong the idle time.
+      case .wouldBlock: continue
+      case .bytes: idleSince = nil
       case .end, .failed: return .closed
       }
     }
@@ -187,10 +189,7 @@ final class DownstreamConnection {
     idleSince = start
     let deadline = start.advanced(byMilliseconds: listener.settings.idleTimeoutMilliseconds)
     let pause = start.advanced(byMilliseconds: Self.restMilliseconds)
-    if await loop.wait(for: .readable(socket), until: min(pause, deadline)) {
-      idleSince = nil
-      return .ready
-    }
+    if await loop.wait(for: .readable(socket), until: min(pause, deadline)) { return .ready }
     if loop.now < deadline { return .idle }
     metrics.count(.idle)
     return .timedOut

@@ -5,6 +5,7 @@ import Gate
 import HTTP
 import Routing
 import Store
+import TLS
 import Upstream
 
 /// A configuration for people: what is served where, the routes in the order in which they are tried, the warnings.
@@ -75,8 +76,10 @@ public struct ConfigurationSummary {
   private static func listener(_ listener: ListenerSettings) -> String {
     let peers = listener.trustedPeers
     let trusted = peers.networks.map(\.description) + (peers.includesUnix ? ["unix"] : [])
+    let tls =
+      listener.tls.map { ["TLS \($0.minimumVersion.rawValue)"] + ($0.clientAuthorityFile == nil ? [] : ["client certificates"]) } ?? []
     let remarks =
-      (listener.expectsProxyHeader ? ["PROXY protocol"] : []) + (trusted.isEmpty ? [] : ["trusts " + trusted.joined(separator: " ")])
+      tls + (listener.expectsProxyHeader ? ["PROXY protocol"] : []) + (trusted.isEmpty ? [] : ["trusts " + trusted.joined(separator: " ")])
     return listener.bind.description + (remarks.isEmpty ? "" : " (\(remarks.joined(separator: ", ")))")
   }
 
@@ -135,7 +138,7 @@ extension HealthCheck {
 
 extension UpstreamSettings.Server {
   /// As proxy.yaml writes it, with the port.
-  var url: String { unixPath.map { "unix:\($0)" } ?? "http://\(host.contains(":") ? "[\(host)]" : host):\(port)" }
+  var url: String { unixPath.map { "unix:\($0)" } ?? "\(usesTLS ? "https" : "http")://\(host.contains(":") ? "[\(host)]" : host):\(port)" }
 }
 
 extension GatePolicy {

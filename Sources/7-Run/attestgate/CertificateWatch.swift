@@ -24,6 +24,9 @@ final class CertificateWatch: Sendable {
   private struct Watched {
     var certificates: ListenerCertificates
     var files: [FileState?]
+    /// Why they could not be read the last time: they are tried again, whether they change or not, since it may have been a matter of
+    /// rights or of descriptors.
+    var failure: String?
   }
 
   /// What of a file tells that it is another one.
@@ -68,9 +71,20 @@ final class CertificateWatch: Sendable {
       registry.counter(Self.reloads, [MetricLabel("result", "done")]).add()
       diagnostics.note(.notice, "certificates read again: \(listener.settings.files.map(\.certificate).joined(separator: ", "))")
       publish(listener)
+      note(nil, of: listener)
     } catch {
       registry.counter(Self.reloads, [MetricLabel("result", "failed")]).add()
-      diagnostics.note(.error, "the certificates stay as they were: \(error.reason)")
+      if note(error.reason, of: listener) { diagnostics.note(.error, "the certificates stay as they were: \(error.reason)") }
+    }
+  }
+
+  /// Whether the operator does not know it yet.
+  @discardableResult
+  private func note(_ failure: String?, of listener: ListenerCertificates) -> Bool {
+    watched.withLock { watched in
+      guard let index = watched.firstIndex(where: { $0.certificates === listener }) else { return false }
+      defer { watched[index].failure = failure }
+      return watched[index].failure != failure
     }
   }
 
@@ -87,7 +101,7 @@ final class CertificateWatch: Sendable {
       watched.indices.compactMap { index in
         let now = Self.states(watched[index].certificates)
         defer { watched[index].files = now }
-        return watched[index].files == now ? nil : watched[index].certificates
+        return watched[index].files == now && watched[index].failure == nil ? nil : watched[index].certificates
       }
     }
   }

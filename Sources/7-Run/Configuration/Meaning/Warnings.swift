@@ -69,6 +69,15 @@ struct Warnings {
     let gate = route.gate
     if policy.clientData == .body, let place = gate?.clientData {
       list.add(place, "is the weaker profile: no challenge, method, path or query is signed, and the counter alone stops replay")
+      let other = configuration.routes.firstIndex { other in
+        other.policy.mode != .off && other.policy.clientData == .json && !Set(other.policy.apps.keys).isDisjoint(with: policy.apps.keys)
+      }
+      if let other {
+        list.add(
+          place,
+          "takes assertions of the same apps as routes[\(other)], which signs client data: what is signed for one and never arrives is good "
+            + "for the other; give them different apps")
+      }
     }
     if policy.clientData == .json {
       if !policy.bindsQuery, let place = gate?.bindsQuery {
