@@ -65,10 +65,13 @@ static void report_signal(int index, const siginfo_t *info) {
   add(&line, program_name);
   add(&line, " crashed: ");
   add(&line, reported[index].name);
-  if (info->si_code == SI_USER) {
-    add(&line, " sent by process ");
-    add_number(&line, (uint64_t)info->si_pid, 10, 1);
-  } else if (reported[index].number != SIGABRT) {
+  // Not positive: somebody sent it, abort(3) for one; else the kernel, for what happened at an address.
+  if (info->si_code <= 0) {
+    if (info->si_pid != getpid()) {
+      add(&line, " sent by process ");
+      add_number(&line, (uint64_t)info->si_pid, 10, 1);
+    }
+  } else {
     add(&line, " at address 0x");
     add_number(&line, (uint64_t)(uintptr_t)info->si_addr, 16, 1);
   }
