@@ -34,13 +34,20 @@ import Testing
   }
 
   @Test(arguments: [
-    "", "127.0.0.1:6379", "http://h", "rediss://h", "redis://", "redis://:6379", "redis://h:0", "redis://h:65536", "redis://h:x",
+    "", "127.0.0.1:6379", "http://h", "rediss://", "redis://", "redis://:6379", "redis://h:0", "redis://h:65536", "redis://h:x",
     "redis://h/x", "redis://h/-1", "redis://h/0/1", "redis://h/0?timeout=1", "redis://h#x", "redis://secret@h", "redis://:%zz@h",
     "redis://::1:6379", "redis://[::1", "redis://[::1]x", "redis://a b", "unix:run.sock", "unix://run.sock", "unix:/r?x=1", "unix:/r?db=",
   ])
   func anythingElseIsRefusedWithAMend(url: String) {
     let failure = #expect(throws: RedisURLFailure.self) { try RedisSettings(url: url) }
     #expect(failure?.description.isEmpty == false)
+  }
+
+  @Test func aURLMayAskForTLS() throws {
+    let settings = try RedisSettings(url: "rediss://:secret@redis.internal/2")
+    #expect(settings.usesTLS && settings.database == 2 && settings.password == "secret")
+    #expect(settings.endpoint == .tcp(host: "redis.internal", port: 6_379))
+    #expect(try !RedisSettings(url: "redis://redis.internal").usesTLS)
   }
 
   @Test func aFailureNeverRepeatsThePassword() {
