@@ -18,7 +18,8 @@ public final class DatagramServer: Sendable {
       pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, length) }
     }
     guard result == 0 else { throw FixtureFailure("cannot bind \(name): errno \(errno)") }
-    LoopbackSocket.setTimeout(descriptor, milliseconds: 20_000)
+    // Tests that block may hold up for long whatever is to send one.
+    LoopbackSocket.setTimeout(descriptor, milliseconds: 120_000)
   }
 
   deinit { close(descriptor) }

@@ -29,8 +29,11 @@ import Testing
   private static func foreignModuleMaps() throws -> [String] {
     let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
     let foreign = root.appending(path: "Sources/0-Foreign").path
-    return try FileManager.default.contentsOfDirectory(atPath: foreign).flatMap {
-      ["-Xcc", "-fmodule-map-file=\(foreign)/\($0)/module.modulemap"]
+    let built = URL(filePath: try modules()).deletingLastPathComponent().path
+    return try FileManager.default.contentsOfDirectory(atPath: foreign).flatMap { name in
+      // A library's map is written by hand, that of our own C code by the build.
+      let maps = ["\(foreign)/\(name)/module.modulemap", "\(built)/\(name).build/module.modulemap"]
+      return maps.filter { FileManager.default.fileExists(atPath: $0) }.prefix(1).flatMap { ["-Xcc", "-fmodule-map-file=\($0)"] }
     }
   }
 

@@ -130,7 +130,11 @@ static inline void clinux_keep_some_free_memory(void) {
   mallopt(M_TOP_PAD, 1 << 20);
   mallopt(M_MMAP_THRESHOLD, 1 << 20);
 }
-static inline void clinux_share_one_heap(void) { mallopt(M_ARENA_MAX, 1); }
+/* Large pieces are mapped one by one and go back whole: in a heap they would leave holes that the next one does not fit into. */
+static inline void clinux_share_one_heap(void) {
+  mallopt(M_ARENA_MAX, 1);
+  mallopt(M_MMAP_THRESHOLD, 64 << 10);
+}
 static inline void clinux_give_back_free_memory(void) { malloc_trim(0); }
 static inline int clinux_ignore(int signal_number) { return signal(signal_number, SIG_IGN) == SIG_ERR ? -1 : 0; }
 extern int pthread_setname_np(pthread_t, const char *);

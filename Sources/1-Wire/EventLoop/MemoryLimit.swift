@@ -18,8 +18,7 @@ public enum MemoryLimit {
   /// To be called before the process has threads: under a limit of the address space the allocator must not set some of it apart for
   /// each of them. Without one each has a heap of its own, which is faster.
   public static func prepareAllocator() {
-    if ofAddressSpace() != nil { clinux_share_one_heap() }
-    clinux_keep_some_free_memory()
+    if ofAddressSpace() != nil { clinux_share_one_heap() } else { clinux_keep_some_free_memory() }
   }
 
   private static func physical() -> Int? {

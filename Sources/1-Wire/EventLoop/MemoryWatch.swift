@@ -27,10 +27,10 @@ public enum MemoryPressure: Int, Sendable, CaseIterable {
 public final class MemoryWatch: Sendable {
   static let periodMicroseconds: UInt32 = 250_000
   /// Once little is left, so that no burst uses it up between two looks.
-  static let shortPeriodMicroseconds: UInt32 = 25_000
+  static let shortPeriodMicroseconds: UInt32 = 5_000
   static let shortPeriodPermille = 700
   /// Giving memory back holds the allocator's locks, so it is done less often than looked.
-  static let looksPerGivingBack = 40
+  static let looksPerGivingBack = 200
 
   /// How much is used, and of how much.
   public struct Use: Sendable {
