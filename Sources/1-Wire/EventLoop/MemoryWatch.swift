@@ -27,10 +27,10 @@ public enum MemoryPressure: Int, Sendable, CaseIterable {
 public final class MemoryWatch: Sendable {
   static let periodMicroseconds: UInt32 = 250_000
   /// Once little is left, so that no burst uses it up between two looks.
-  static let shortPeriodMicroseconds: UInt32 = 5_000
+  static let shortPeriodMicroseconds: UInt32 = 25_000
   static let shortPeriodPermille = 700
   /// Giving memory back holds the allocator's locks, so it is done less often than looked.
-  static let looksPerGivingBack = 200
+  static let looksPerGivingBack = 40
 
   /// How much is used, and of how much.
   public struct Use: Sendable {
@@ -42,6 +42,14 @@ public final class MemoryWatch: Sendable {
     var permille: Int { Int((Double(used) / Double(max(1, limit)) * 1_000).rounded(.down)) }
   }
 
+  /// What is looked at, once it is watched.
+  private struct Subject {
+    var limit: Int
+    var addressSpace: Int?
+    var onChange: @Sendable (MemoryPressure, Use) -> Void
+  }
+
+  private let subject = Mutex<Subject?>(nil)
   private let level = Atomic<Int>(MemoryPressure.none.rawValue)
 
   /// How short of memory the process is, as of a quarter of a second ago at most.
@@ -56,18 +64,27 @@ public final class MemoryWatch: Sendable {
   /// Begins to watch. `limit` is what the process may keep in memory, in bytes; its address space is held against RLIMIT_AS besides.
   /// `onChange` is called on the watch's thread.
   public func start(limit: Int, onChange: @escaping @Sendable (MemoryPressure, Use) -> Void) {
-    let addressSpace = MemoryLimit.ofAddressSpace()
+    subject.withLock { $0 = Subject(limit: limit, addressSpace: MemoryLimit.ofAddressSpace(), onChange: onChange) }
     NativeThread.start(name: "memory") {
       var looks = 0
       while true {
-        let use = Self.look(limit, addressSpace: addressSpace)
-        if let use { self.judge(use, onChange) }
+        let use = self.look()
         looks = self.pressure == .none ? 0 : looks + 1
         // What was freed is still the process's until it is given back; the allocator keeps it unless it is told.
         if looks % Self.looksPerGivingBack == 1 { clinux_give_back_free_memory() }
         let isNear = use.map { $0.permille >= Self.shortPeriodPermille } ?? false
         usleep(isNear ? Self.shortPeriodMicroseconds : Self.periodMicroseconds)
       }
+    }
+  }
+
+  /// Looks now, for whoever is about to take much: a burst can use up everything between two looks of the watch. About two microseconds.
+  @discardableResult
+  public func look() -> Use? {
+    subject.withLock { subject in
+      guard let subject, let use = Self.look(subject.limit, addressSpace: subject.addressSpace) else { return nil }
+      judge(use, subject.onChange)
+      return use
     }
   }
 

@@ -8,6 +8,8 @@ final class DownstreamConnection {
   /// How long, and for how many bytes, a client may still send while it is given time to read its last answer (RFC 9112 section 9.6).
   static let lingerMilliseconds = 2_000
   static let lingerBytesMax = 64 << 10
+  /// From so much of a head on, memory is looked at before more of it is read.
+  static let longHeadBytes = 16 << 10
   /// What lasts longer gives back the memory that it can do without; and so long a new connection is waited for.
   static let busyMilliseconds = 1_000
   /// Between two requests it is kept as it is for so long; then it rests. To wake it costs a new task, to keep it some
@@ -159,6 +161,7 @@ final class DownstreamConnection {
         case .refused(let refusal): return .refused(refusal)
         case .incomplete: break
         }
+        if input.count >= Self.longHeadBytes { memory.look() }
         if memory.pressure == .critical {
           input.removeAll()
           releaseStorage()
