@@ -119,7 +119,7 @@ let package = Package(
     tests("HTTP", ["Bytes"]),
     tests("Store", ["Fixtures", "Bytes", "EventLoop", "Cryptography", "AppAttest"]),
     tests("AppAttest", ["Bytes", "Cryptography"]),
-    tests("EventLoop", ["Bytes"]),
+    tests("EventLoop", ["Fixtures", "Bytes"]),
     tests("Gate", ["Fixtures", "Bytes", "EventLoop", "HTTP", "Routing", "Cryptography", "AppAttest", "Store"]),
     tests("Telemetry", []),
     tests("TLS", ["Fixtures", "Bytes", "EventLoop", "COpenSSL"]),
