@@ -36,7 +36,10 @@ public struct ServiceManager: Sendable {
   /// Gives a sign of life twice in the time that the service manager waits for one, as long as every worker's loop turns.
   public func keepAlive(_ workers: [Worker]) {
     guard let notification, let watchdogMicroseconds else { return }
-    Task {
+    // A thread of its own: what holds up the others of the process must not make its workers look dead.
+    let loop = EventLoop()
+    loop.start(name: "watchdog")
+    Task(executorPreference: loop) {
       while true {
         // A loop that hangs does not answer, and there is no sign.
         for worker in workers { _ = await worker.connectionCount() }
