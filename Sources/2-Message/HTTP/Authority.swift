@@ -16,21 +16,21 @@ struct Authority {
       guard end < text.count, Self.isIPv6Address(text.extracting(1..<end)) else { return nil }
       end += 1
     } else {
-      while end < text.count, Self.isNameByte(text[end]) { end += 1 }
-      guard end > 0, !Self.hasEmptyLabel(text.extracting(first: end)) else { return nil }
+      // RFC 1034 section 3.1: only the root's label, at the end, is empty. Some drop the others, so that the name is another one to them.
+      var previous = Self.dot
+      while end < text.count, Self.isNameByte(text[end]) {
+        if text[end] == Self.dot && previous == Self.dot { return nil }
+        previous = text[end]
+        end += 1
+      }
+      guard end > 0 else { return nil }
     }
     hostByteCount = end
     guard end < text.count else { return }
     guard text[end] == UInt8(ascii: ":"), Self.isPort(text.extracting((end + 1)..<text.count)) else { return nil }
   }
 
-  /// RFC 1034 section 3.1: only the root's label, at the end, is empty. Some drop the others, so that the name is another one to them.
-  private static func hasEmptyLabel(_ name: Span<UInt8>) -> Bool {
-    let dot = UInt8(ascii: ".")
-    if name[0] == dot { return true }
-    for index in 1..<max(name.count, 1) where name[index] == dot && name[index - 1] == dot { return true }
-    return false
-  }
+  private static let dot = UInt8(ascii: ".")
 
   private static func isNameByte(_ byte: UInt8) -> Bool {
     switch byte {

@@ -175,7 +175,7 @@ final class Exchange {
 
   private func match(_ path: RequestPath) -> RouteMatch {
     head.withBytes { bytes in
-      worker.router.match(
+      worker.match(
         host: bytes.bytes(at: head.authority ?? .empty), path: path, target: bytes.bytes(at: head.target),
         method: bytes.bytes(at: head.methodRange))
     }

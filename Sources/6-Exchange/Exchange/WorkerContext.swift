@@ -65,6 +65,12 @@ final class WorkerContext {
     connectionLimits = site.listeners.map { services.limits.connections(of: $0) }
   }
 
+  /// The route of a request. Not inlined: where the context may change, the router would be copied with all that it holds.
+  @inline(never)
+  func match(host: Span<UInt8>, path: RequestPath, target: Span<UInt8>, method: Span<UInt8>) -> RouteMatch {
+    router.match(host: host, path: path, target: target, method: method)
+  }
+
   func nextIdentifier() -> RequestIdentifier { identifiers.next() }
 
   /// The `Date` of answers, made once a second.
