@@ -43,8 +43,6 @@ static inline void cossl_bio_retry_read(BIO *bio) { BIO_set_retry_read(bio); }
 static inline void cossl_bio_retry_write(BIO *bio) { BIO_set_retry_write(bio); }
 static inline void cossl_bio_forget_retry(BIO *bio) { BIO_clear_retry_flags(bio); }
 
-static inline int cossl_error_library(unsigned long error) { return ERR_GET_LIB(error); }
-static inline int cossl_error_reason(unsigned long error) { return ERR_GET_REASON(error); }
 static inline int cossl_error_is_end(unsigned long error) {
   return ERR_GET_LIB(error) == ERR_LIB_SSL && ERR_GET_REASON(error) == SSL_R_UNEXPECTED_EOF_WHILE_READING;
 }

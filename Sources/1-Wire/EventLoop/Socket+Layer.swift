@@ -1,6 +1,7 @@
+package import Bytes
 import CLinux
 
-/// What a layer has of its socket: one call to the kernel at a time.
+/// The wire itself, for a layer and for the socket that has none: one call to the kernel at a time.
 extension Socket {
   /// Reads what is there into `buffer`, in one call to the kernel.
   package func receive(into buffer: UnsafeMutableRawBufferPointer) -> TransferOutcome {
@@ -8,6 +9,7 @@ extension Socket {
     while true {
       let count = unsafe recv(descriptor, buffer.baseAddress, buffer.count, 0)
       if count > 0 {
+        // After a short read the socket is drained, and the next byte raises a new edge; but the end may have been announced already.
         if count < buffer.count && !isReadClosed { isReadable = false }
         return .bytes(count)
       }
@@ -42,6 +44,19 @@ extension Socket {
       case let error: return .failed(error)
       }
     }
+  }
+
+  /// Sends from the front of `queue` and consumes what the kernel took.
+  package func transmit(from queue: inout ByteQueue) -> WriteOutcome {
+    while !queue.isEmpty {
+      switch queue.withReadable({ bytes in unsafe bytes.withUnsafeBytes { unsafe transmit($0) } }) {
+      case .bytes(let count): queue.consume(count)
+      case .wouldBlock, .end: return .wouldBlock
+      case .failed(let error): return .failed(error)
+      }
+      if !isWritable { return .wouldBlock }
+    }
+    return .complete
   }
 
   /// Whether the kernel may have something: false once a read came back short, until the loop hears of more.

@@ -73,9 +73,6 @@ public final class Socket: WaitSource {
   /// Whether something unread, or the end, is waiting, as far as the loop has heard.
   public var hasSomethingToRead: Bool { isReadable && (layer.map(\.hasSomethingToRead) ?? true) }
 
-  /// Whether a layer is between its user and the wire.
-  public var isLayered: Bool { layer != nil }
-
   /// Puts a layer between its user and the wire, from now on.
   package func put(_ layer: SocketLayer) { self.layer = layer }
 
@@ -126,45 +123,24 @@ public final class Socket: WaitSource {
 
   /// Appends what is there to `queue`, at most what fits: at least `minimum` bytes of room are made.
   public func read(into queue: inout ByteQueue, minimum: Int = Socket.readBytes) -> ReadOutcome {
-    guard descriptor >= 0 else { return .failed(EBADF) }
-    if let layer { return layer.read(into: &queue, minimum: minimum) }
-    var room = 0
-    while true {
-      let count = unsafe queue.appendFilling(minimum: minimum) { buffer in
-        room = buffer.count
-        return unsafe recv(descriptor, buffer.baseAddress, buffer.count, 0)
-      }
-      if count > 0 {
-        // After a short read the socket is drained, and the next byte raises a new edge; but the end may have been announced already.
-        if count < room && !isReadClosed { isReadable = false }
-        return .bytes(count)
-      }
-      if count == 0 {
-        isReadClosed = true
-        return .end
-      }
-      switch clinux_errno() {
-      case EINTR: continue
-      case EAGAIN:
-        isReadable = false
-        return .wouldBlock
-      case let error: return .failed(error)
-      }
+    if let layer, isOpen { return layer.read(into: &queue, minimum: minimum) }
+    var outcome = TransferOutcome.wouldBlock
+    _ = unsafe queue.appendFilling(minimum: minimum) { buffer in
+      outcome = unsafe receive(into: buffer)
+      return if case .bytes(let count) = outcome { count } else { 0 }
+    }
+    switch outcome {
+    case .bytes(let count): return .bytes(count)
+    case .wouldBlock: return .wouldBlock
+    case .end: return .end
+    case .failed(let error): return .failed(error)
     }
   }
 
   /// Writes from the front of `queue` and consumes what the kernel took.
   public func write(from queue: inout ByteQueue) -> WriteOutcome {
     if let layer { return layer.write(from: &queue) }
-    while !queue.isEmpty {
-      let count = queue.withReadable { bytes in
-        unsafe bytes.withUnsafeBytes { unsafe send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
-      }
-      if let outcome = settle(count, of: queue.count) { return outcome }
-      queue.consume(count)
-      if !isWritable { return .wouldBlock }
-    }
-    return .complete
+    return transmit(from: &queue)
   }
 
   /// Writes two queues as one, so that a head and its body leave in one segment.

@@ -196,18 +196,9 @@ public final class TLSSession: SocketLayer {
 
   /// Sends what the handshake has written so far.
   func sendFlight() -> WriteOutcome {
-    while !flight.isEmpty {
-      let outcome = flight.withReadable { bytes in unsafe bytes.withUnsafeBytes { unsafe socket.transmit($0) } }
-      switch outcome {
-      case .bytes(let count): flight.consume(count)
-      case .wouldBlock: return .wouldBlock
-      case .end: return .failed(KernelError.brokenProtocol)
-      case .failed(let error):
-        errno = error
-        return .failed(error)
-      }
-    }
+    let outcome = socket.transmit(from: &flight)
+    if case .failed(let error) = outcome { errno = error }
     flight.releaseStorageIfEmpty()
-    return .complete
+    return outcome
   }
 }
