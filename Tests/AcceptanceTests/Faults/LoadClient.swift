@@ -81,7 +81,7 @@ final class LoadClient: @unchecked Sendable {
     if !app.isEnrolled {
       let start = monotonicMilliseconds()
       do {
-        try app.enrol()
+        try enrol(app)
       } catch {
         let label = (error as? AppClient.Refused).map { "\($0.problem.status) \($0.problem.code)" } ?? LoadAccount.Outcome.cut
         add(label, token, since: start)
@@ -100,6 +100,19 @@ final class LoadClient: @unchecked Sendable {
     } catch {
       account.addWrong("\(token) could not be signed: \(error)")
       return nil
+    }
+  }
+
+  /// Enrols as an app does. While the workers come back to another Redis one after the other, a challenge of one is none to the next;
+  /// what the gate says then is `enroll_again`, and that is done for as long as coming back may take.
+  private func enrol(_ app: AppClient) throws {
+    let end = monotonicMilliseconds() + FaultLoad.recoveryMilliseconds
+    while true {
+      do {
+        return try app.enrol()
+      } catch let refused as AppClient.Refused where refused.problem.recovery == "enroll_again" && monotonicMilliseconds() < end {
+        usleep(Self.resendMicroseconds)
+      }
     }
   }
 
