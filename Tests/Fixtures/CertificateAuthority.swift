@@ -64,7 +64,8 @@ public final class CertificateAuthority: Sendable {
     guard run.succeeded else { throw FixtureFailure("openssl \(arguments.joined(separator: " ")): \(run.errors)") }
   }
 
-  static func bytes(_ file: String) -> [UInt8] {
+  /// The bytes of one of its files.
+  public static func bytes(_ file: String) -> [UInt8] {
     (try? Data(contentsOf: URL(fileURLWithPath: file))).map { Array($0) } ?? []
   }
 }

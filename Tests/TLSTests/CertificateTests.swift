@@ -35,7 +35,10 @@ import Testing
       let failures = await #expect(throws: HandshakeFailures.self) {
         _ = try await stage.secured(TLSServer([shop], tickets: TicketKeys()), client("pay.example.com"))
       }
-      #expect(failures?.client?.reason == "the certificate does not hold: hostname mismatch")
+      #expect(
+        failures?.client?.reason
+          == "the certificate does not hold: hostname mismatch (it is not for pay.example.com but for shop.example.com; "
+          + "tls.server_name names another, where that is right)")
       #expect(failures?.server.side == .peer)
     }
   }
@@ -47,8 +50,35 @@ import Testing
       let failures = await #expect(throws: HandshakeFailures.self) {
         _ = try await stage.secured(TLSServer([shop], tickets: TicketKeys()), client("shop.example.com"))
       }
-      #expect(failures?.client?.reason.hasPrefix("the certificate does not hold") == true)
+      let reason = failures?.client?.reason ?? ""
+      #expect(reason.hasPrefix("the certificate does not hold"))
+      #expect(reason.hasSuffix(" (signed by CN=Stranger; tls.ca does not lead there)"))
     }
+  }
+
+  @Test func aKeyOfACertificateFurtherDownTellsThatTheOrderIsWrong() throws {
+    let shop = try authority.issue("shop", names: ["shop.example.com"])
+    let leaf = Array(authority.folder.read("shop.leaf").utf8)
+    let failure = #expect(throws: TLSFailure.self) { try TLSIdentity(certificate: authority.certificate + leaf, privateKey: shop.key) }
+    #expect(
+      failure?.reason == "the private key is that of certificate 2 of the file; put that one first, and behind it those that signed it")
+  }
+
+  @Test func aKeyInTheCertificatesPlaceIsSaid() throws {
+    let shop = try authority.issue("shop", names: ["shop.example.com"])
+    let failure = #expect(throws: TLSFailure.self) { try TLSIdentity(certificate: shop.key, privateKey: shop.certificate) }
+    #expect(failure?.reason == "there is no certificate in PEM form but a private key; are the two files exchanged?")
+  }
+
+  @Test func aChainThatDoesNotLeadToItsAuthorityIsNoticed() throws {
+    let shop = try authority.issue("shop", names: ["shop.example.com"])
+    let leaf = Array(authority.folder.read("shop.leaf").utf8)
+    #expect(try TLSIdentity(certificate: shop.certificate, privateKey: shop.key).missingIssuer == nil)
+    #expect(try TLSIdentity(certificate: leaf, privateKey: shop.key).missingIssuer == "CN=Test authority")
+    let stranger = try CertificateAuthority(name: "Stranger")
+    #expect(try TLSIdentity(certificate: leaf + stranger.certificate, privateKey: shop.key).missingIssuer == "CN=Test authority")
+    let own = try TLSIdentity(certificate: authority.certificate, privateKey: CertificateAuthority.bytes(authority.folder.file("ca.key")))
+    #expect(own.missingIssuer == nil)
   }
 
   @Test func anAddressIsVerifiedAsAnAddress() async throws {
@@ -145,7 +175,7 @@ import Testing
       _ = try TLSIdentity(certificate: one.certificate, privateKey: other.key)
     }
     #expect(throws: TLSFailure(.ours, "there is no certificate in PEM form")) {
-      _ = try TLSIdentity(certificate: one.key, privateKey: one.key)
+      _ = try TLSIdentity(certificate: [], privateKey: one.key)
     }
     #expect(throws: TLSFailure(.ours, "there is no private key in PEM form without a passphrase")) {
       _ = try TLSIdentity(certificate: one.certificate, privateKey: one.certificate)

@@ -47,6 +47,10 @@ static inline int cossl_error_is_end(unsigned long error) {
   return ERR_GET_LIB(error) == ERR_LIB_SSL && ERR_GET_REASON(error) == SSL_R_UNEXPECTED_EOF_WHILE_READING;
 }
 
+static inline int cossl_error_is_no_record(unsigned long error) {
+  return ERR_GET_LIB(error) == ERR_LIB_SSL && ERR_GET_REASON(error) == SSL_R_WRONG_VERSION_NUMBER;
+}
+
 /* The index-th DNS name of a certificate's subjectAltName, written to `name`; its length, or -1 when there are no more. */
 static inline int cossl_dns_name(X509 *certificate, int index, char *name, size_t room) {
   GENERAL_NAMES *names = (GENERAL_NAMES *)X509_get_ext_d2i(certificate, NID_subject_alt_name, 0, 0);

@@ -6,7 +6,7 @@ public import EventLoop
 public final class TLSClientIdentity: @unchecked Sendable, Equatable {
   /// The name that certificates must be for, where it is not the one that is connected to.
   public let serverName: String?
-  private let authorities: [UInt8]?
+  let authorities: [UInt8]?
   private let identity: TLSIdentity?
   // libssl locks a context by itself.
   let context: OpaquePointer
@@ -49,6 +49,8 @@ public final class TLSClient {
   private let identity: TLSClientIdentity
   /// The name that the certificate must be for: a DNS name, or an address in text.
   public let name: String
+  /// Whether servers are verified against the system's authorities.
+  var trustsSystem: Bool { identity.authorities == nil }
   private let isAddress: Bool
   private let offersHTTP: Bool
   private var session: OpaquePointer?

@@ -32,7 +32,9 @@ public struct TLSFailure: Error, Equatable, Sendable, CustomStringConvertible {
   static func drained(_ side: Side, _ fallback: String) -> TLSFailure {
     let first = ERR_peek_error()
     let isEnd = cossl_error_is_end(first) == 1
-    let text = unsafe first == 0 ? nil : ERR_reason_error_string(first).map { unsafe String(cString: $0) }
+    let words = unsafe first == 0 ? nil : ERR_reason_error_string(first).map { unsafe String(cString: $0) }
+    // libssl takes whatever comes for a record, and its first bytes for a version.
+    let text = cossl_error_is_no_record(first) == 1 ? "what came is no TLS" : words
     ERR_clear_error()
     return isEnd ? TLSFailure(.network, "the connection ended without TLS's own end") : TLSFailure(side, text ?? fallback)
   }

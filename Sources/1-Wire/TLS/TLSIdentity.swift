@@ -22,6 +22,10 @@ public final class TLSIdentity: @unchecked Sendable {
   /// The kind of its key.
   public let keyKind: KeyKind
 
+  /// Who signed it, where that authority's certificate is not in the chain behind it and it did not sign itself: a client that does not
+  /// know that authority by itself refuses it.
+  public let missingIssuer: String?
+
   /// What it was read from: two of the same bytes are one identity.
   let source: [[UInt8]]
 
@@ -37,7 +41,8 @@ public final class TLSIdentity: @unchecked Sendable {
     let chain = unsafe Self.certificates(certificatePEM)
     guard let leaf = unsafe cossl_certificates_take_first(chain) else {
       unsafe cossl_certificates_free(chain)
-      throw TLSFailure(.ours, "there is no certificate in PEM form")
+      let isKey = Self.isPrivateKey(certificatePEM)
+      throw TLSFailure(.ours, "there is no certificate in PEM form" + (isKey ? " but a private key; are the two files exchanged?" : ""))
     }
     guard let key = unsafe Self.privateKey(keyPEM) else {
       unsafe X509_free(leaf)
@@ -49,10 +54,11 @@ public final class TLSIdentity: @unchecked Sendable {
     else {
       let matches = unsafe X509_check_private_key(leaf, key) == 1
       let isKnown = unsafe Self.kind(of: key) != nil
+      let owner = unsafe Self.place(of: key, in: chain)
       unsafe X509_free(leaf)
       unsafe cossl_certificates_free(chain)
       unsafe EVP_PKEY_free(key)
-      guard matches else { throw TLSFailure(.ours, "the private key is another certificate's") }
+      guard matches else { throw TLSFailure(.ours, Self.complaint(ofKeyOfCertificate: owner)) }
       throw TLSFailure(.ours, isKnown ? "the certificate is malformed" : "the key is neither RSA of 2048 bits or more, ECDSA nor Ed25519")
     }
     unsafe self.certificate = unsafe leaf
@@ -62,7 +68,8 @@ public final class TLSIdentity: @unchecked Sendable {
     keyKind = kind
     self.notBefore = notBefore
     self.notAfter = notAfter
-    names = unsafe Self.names(of: leaf)
+    names = unsafe CertificateNames.served(by: leaf)
+    missingIssuer = unsafe Self.missingIssuer(of: leaf, in: chain)
   }
 
   deinit {
@@ -94,6 +101,33 @@ public final class TLSIdentity: @unchecked Sendable {
     }
   }
 
+  private static func isPrivateKey(_ text: [UInt8]) -> Bool {
+    guard let key = unsafe privateKey(text) else { return false }
+    unsafe EVP_PKEY_free(key)
+    return true
+  }
+
+  /// The number, in the file, of the certificate behind the first that `key` belongs to; nil when there is none.
+  private static func place(of key: OpaquePointer, in chain: OpaquePointer?) -> Int? {
+    let count = unsafe cossl_certificates_count(chain)
+    for index in 0..<max(0, count) where unsafe X509_check_private_key(cossl_certificates_at(chain, index), key) == 1 {
+      return Int(index) + 2
+    }
+    return nil
+  }
+
+  private static func complaint(ofKeyOfCertificate place: Int?) -> String {
+    guard let place else { return "the private key is another certificate's" }
+    return "the private key is that of certificate \(place) of the file; put that one first, and behind it those that signed it"
+  }
+
+  private static func missingIssuer(of leaf: OpaquePointer, in chain: OpaquePointer?) -> String? {
+    guard unsafe X509_NAME_cmp(X509_get_subject_name(leaf), X509_get_issuer_name(leaf)) != 0 else { return nil }
+    let count = unsafe cossl_certificates_count(chain)
+    for index in 0..<max(0, count) where unsafe X509_check_issued(cossl_certificates_at(chain, index), leaf) == X509_V_OK { return nil }
+    return unsafe CertificateNames.text(of: X509_get_issuer_name(leaf)) ?? "an authority without a name"
+  }
+
   private static func kind(of key: OpaquePointer) -> KeyKind? {
     switch unsafe EVP_PKEY_get_base_id(key) {
     case EVP_PKEY_RSA where unsafe EVP_PKEY_get_bits(key) >= 2048: .rsa
@@ -110,23 +144,5 @@ public final class TLSIdentity: @unchecked Sendable {
     defer { unsafe ASN1_TIME_free(epoch) }
     guard unsafe ASN1_TIME_diff(&days, &seconds, epoch, time) == 1 else { return nil }
     return Int(days) * 86_400 + Int(seconds)
-  }
-
-  private static func names(of certificate: OpaquePointer) -> [String] {
-    var names: [String] = []
-    var text = [CChar](repeating: 0, count: 256)
-    while true {
-      let length = unsafe text.withUnsafeMutableBufferPointer {
-        unsafe cossl_dns_name(certificate, Int32(names.count), $0.baseAddress, $0.count)
-      }
-      guard length >= 0 else { break }
-      names.append(String(decoding: text.prefix(Int(length)).map { UInt8(bitPattern: $0) }, as: UTF8.self).lowercased())
-    }
-    guard names.isEmpty else { return names }
-    let length = unsafe text.withUnsafeMutableBufferPointer {
-      unsafe X509_NAME_get_text_by_NID(X509_get_subject_name(certificate), NID_commonName, $0.baseAddress, Int32($0.count))
-    }
-    guard length > 0 else { return [] }
-    return [String(decoding: text.prefix(Int(length)).map { UInt8(bitPattern: $0) }, as: UTF8.self).lowercased()]
   }
 }

@@ -44,9 +44,28 @@ extension TLSSession {
     _ = breakDown()
     guard verdict == Int(X509_V_OK) else {
       let text = unsafe String(cString: X509_verify_cert_error_string(verdict))
-      return TLSFailure(.peer, "the certificate does not hold: \(text)")
+      return TLSFailure(.peer, "the certificate does not hold: \(text)\(mend(of: Int32(truncatingIfNeeded: verdict)))")
     }
     return failure ?? TLSFailure(.peer, "the handshake failed")
+  }
+
+  /// What an operator may do where the certificate of our server does not hold; nothing where it is a client's.
+  private func mend(of verdict: Int32) -> String {
+    guard case .client(let client) = role else { return "" }
+    let shown = unsafe cossl_certificates_at(SSL_get0_verified_chain(ssl), 0)
+    switch verdict {
+    case X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MISMATCH:
+      let names = unsafe shown.map { unsafe CertificateNames.served(by: $0) } ?? []
+      let whose = names.isEmpty ? "" : " but for \(names.prefix(3).joined(separator: ", "))"
+      return " (it is not for \(client.name)\(whose); tls.server_name names another, where that is right)"
+    case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT, X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN, X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY,
+      X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+      let issuer = unsafe shown.flatMap { unsafe CertificateNames.text(of: X509_get_issuer_name($0)) } ?? "an authority without a name"
+      return client.trustsSystem
+        ? " (signed by \(issuer), which this system does not know; tls.ca names a file of other authorities, the package ca-certificates has the public ones)"
+        : " (signed by \(issuer); tls.ca does not lead there)"
+    default: return ""
+    }
   }
 
   /// The version that was agreed upon.
@@ -65,11 +84,7 @@ extension TLSSession {
 
   /// The subject of that certificate, RFC 2253.
   public var peerSubject: String? {
-    guard let certificate = unsafe SSL_get0_peer_certificate(ssl), let output = unsafe BIO_new(BIO_s_mem()) else { return nil }
-    defer { unsafe _ = BIO_free(output) }
-    guard unsafe X509_NAME_print_ex(output, X509_get_subject_name(certificate), 0, UInt(COSSL_NAME_RFC2253)) >= 0 else { return nil }
-    var text = [UInt8](repeating: 0, count: 1024)
-    let count = unsafe text.withUnsafeMutableBufferPointer { unsafe BIO_read(output, $0.baseAddress, Int32($0.count)) }
-    return count > 0 ? String(decoding: text.prefix(Int(count)), as: UTF8.self) : nil
+    guard let certificate = unsafe SSL_get0_peer_certificate(ssl) else { return nil }
+    return unsafe CertificateNames.text(of: X509_get_subject_name(certificate))
   }
 }

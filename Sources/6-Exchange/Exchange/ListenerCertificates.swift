@@ -74,7 +74,8 @@ public final class ListenerCertificates: Sendable {
     do throws(FileFailure) {
       return try InputFile.readRegular(path, bytesMax: fileBytesMax)
     } catch {
-      throw TLSFailure(.ours, "\(path) cannot be read (\(error))")
+      let mend = error.isDenied ? ": the gate's user must be allowed to read it and to enter its folders" : ""
+      throw TLSFailure(.ours, "\(path) cannot be read (\(error))\(mend)")
     }
   }
 

@@ -36,6 +36,8 @@ extension Worker {
     endSpareLanes()
     for upstream in serving?.context.upstreams ?? [] { upstream.closeIdle() }
     serving?.context.accessLog.flush()
+    // That it goes now is no news to the operator.
+    store?.onHealthChange = nil
     store?.stop()
     for former in formerStores { former.store.stop() }
   }

@@ -34,6 +34,9 @@ public struct ConfigurationSummary {
       ["access log", Self.written(configuration.accessLog)],
       ["endpoints", (enrolment + ["GET \(endpoints.assertChallenge)"]).joined(separator: ", ")],
     ]
+    for listener in configuration.listeners {
+      for files in listener.tls?.files ?? [] { rows.append(["certificate", Self.certificate(files)]) }
+    }
     for app in configuration.apps { rows.append(["app", "\(app.identity) (\(app.environmentNames.joined(separator: ", ")))"]) }
     for upstream in configuration.upstreams {
       rows.append(["upstream", "\(upstream.name): \(upstream.servers.map(\.url).joined(separator: ", "))\(Self.remarks(upstream))"])
@@ -76,11 +79,22 @@ public struct ConfigurationSummary {
   private static func listener(_ listener: ListenerSettings) -> String {
     let peers = listener.trustedPeers
     let trusted = peers.networks.map(\.description) + (peers.includesUnix ? ["unix"] : [])
-    let tls =
-      listener.tls.map { ["TLS \($0.minimumVersion.rawValue)"] + ($0.clientAuthorityFile == nil ? [] : ["client certificates"]) } ?? []
+    let tls = listener.tls.map(Self.remarks) ?? []
     let remarks =
       tls + (listener.expectsProxyHeader ? ["PROXY protocol"] : []) + (trusted.isEmpty ? [] : ["trusts " + trusted.joined(separator: " ")])
     return listener.bind.description + (remarks.isEmpty ? "" : " (\(remarks.joined(separator: ", ")))")
+  }
+
+  private static func remarks(_ tls: ListenerTLS) -> [String] {
+    [tls.minimumVersion == .tls13 ? "TLS 1.3" : "TLS 1.2 and 1.3"] + (tls.clientAuthorityFile == nil ? [] : ["client certificates"])
+  }
+
+  /// For whom it is, of which kind, and until when it holds.
+  private static func certificate(_ files: ListenerTLS.Files) -> String {
+    guard let identity = try? ListenerCertificates.identity(files) else { return files.certificate }
+    let names = identity.names.isEmpty ? "no name" : identity.names.joined(separator: ", ")
+    let end = UTCTime.text(identity.notAfter).prefix { $0 != "T" }
+    return "\(names): \(identity.keyKind.rawValue), until \(end) (\(files.certificate))"
   }
 
   /// How servers are chosen and checked, as far as it is not the default.

@@ -9,19 +9,22 @@ struct CheckCommand {
     summary:
       "Reads a configuration as a start would, with the files it names, and says what it means: the routes in the order in which they are\n"
       + "tried, and what works but may not be meant. Exit 0 when the gate would start, 1 when it would not, with every problem and its place.",
-    options: [CommandUsage.Option("--json", "prints one JSON object, for programs")])
+    options: [
+      CommandUsage.Option("--json", "prints one JSON object, for programs"),
+      CommandUsage.Option("--quiet", "prints nothing when the gate would start"),
+    ])
 
   /// Runs the command with the words behind its name; the result is the exit code.
   static func run(_ arguments: [String]) -> Int32 {
     usage.run(arguments) { given throws(UsageFailure) in
-      check(given.operands[0], asJSON: given.has("--json"))
+      check(given.operands[0], asJSON: given.has("--json"), quietly: given.has("--quiet"))
     }
   }
 
-  private static func check(_ file: String, asJSON: Bool) -> Int32 {
+  private static func check(_ file: String, asJSON: Bool, quietly: Bool) -> Int32 {
     do throws(ConfigurationFailure) {
       let configuration = try ConfigurationLoader.load(file: file)
-      print(asJSON ? json(ConfigurationReport(configuration)) : ConfigurationSummary(configuration).text, terminator: "")
+      if !quietly { print(asJSON ? json(ConfigurationReport(configuration)) : ConfigurationSummary(configuration).text, terminator: "") }
       return ExitCode.done
     } catch {
       if asJSON {

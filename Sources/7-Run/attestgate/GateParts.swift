@@ -24,39 +24,39 @@ enum GateParts {
     }
   }
 
-  /// A socket that listens at `bind`: one of those that the process was started with, or a new one.
-  static func listen(_ bind: BindAddress, _ inherited: inout InheritedSockets) throws(StartFailure) -> ListeningSocket {
-    let address = try address(bind)
+  /// A socket that listens at `bind`, which `key` of the configuration says: one of those that the process was started with, or a new one.
+  static func listen(_ bind: BindAddress, _ key: String, _ inherited: inout InheritedSockets) throws(StartFailure) -> ListeningSocket {
+    let address = try address(bind, key)
     if let socket = inherited.take(address, bind: bind.description) { return socket }
-    return try open(address, bind)
+    return try open(address, bind, key)
   }
 
-  /// A new socket that listens at `bind`.
-  static func listen(_ bind: BindAddress) throws(StartFailure) -> ListeningSocket { try open(address(bind), bind) }
+  /// A new socket that listens at `bind`, which `key` of the configuration says.
+  static func listen(_ bind: BindAddress, _ key: String) throws(StartFailure) -> ListeningSocket { try open(address(bind, key), bind, key) }
 
-  private static func address(_ bind: BindAddress) throws(StartFailure) -> SocketAddress {
+  private static func address(_ bind: BindAddress, _ key: String) throws(StartFailure) -> SocketAddress {
     guard let address = bind.unixPath.map({ SocketAddress(unixPath: $0) }) ?? SocketAddress(host: bind.host, port: bind.port) else {
-      throw StartFailure(message: "bind: \(bind) is not an IPv4 or IPv6 address")
+      throw StartFailure(message: "\(key): \(bind) is not an IPv4 or IPv6 address")
     }
     return address
   }
 
-  private static func open(_ address: SocketAddress, _ bind: BindAddress) throws(StartFailure) -> ListeningSocket {
+  private static func open(_ address: SocketAddress, _ bind: BindAddress, _ key: String) throws(StartFailure) -> ListeningSocket {
     do throws(SocketFailure) {
       return try ListeningSocket(address)
     } catch {
-      guard case .failed(let number) = error else { throw StartFailure(message: "bind: cannot listen on \(bind)") }
+      guard case .failed(let number) = error else { throw StartFailure(message: "\(key): cannot listen on \(bind)") }
       let mend =
         switch number {
         case EADDRINUSE where bind.unixPath != nil: "another program answers there, or something lies there that is no socket; remove it"
         case ENOENT, ENOTDIR: "there is no such folder; create it"
         case EACCES where bind.unixPath != nil: "the folder must be writable for the gate"
-        case EADDRINUSE: "another program listens there; stop it or choose another port"
-        case EACCES: "ports below 1024 need CAP_NET_BIND_SERVICE"
+        case EADDRINUSE: "another program listens there (ss -ltnp names it); stop it or choose another port"
+        case EACCES: "ports below 1024 need CAP_NET_BIND_SERVICE, which the package's unit gives, or a socket unit"
         case EADDRNOTAVAIL, EAFNOSUPPORT: "this machine has no such address"
         default: "the kernel refused"
         }
-      throw StartFailure(message: "bind: cannot listen on \(bind) (\(KernelError.text(number))): \(mend)")
+      throw StartFailure(message: "\(key): cannot listen on \(bind) (\(KernelError.text(number))): \(mend)")
     }
   }
 

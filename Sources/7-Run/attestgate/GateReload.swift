@@ -103,11 +103,11 @@ extension RunningGate {
   /// Listeners that stay keep their socket.
   private func openSockets(of fresh: Configuration) throws(StartFailure) -> [ListeningSocket] {
     var opened: [ListeningSocket] = []
-    for listener in fresh.listeners {
+    for (index, listener) in fresh.listeners.enumerated() {
       if let known = configuration.listeners.firstIndex(where: { $0.bind == listener.bind }) {
         opened.append(sockets[known])
       } else {
-        opened.append(try GateParts.listen(listener.bind))
+        opened.append(try GateParts.listen(listener.bind, "listeners[\(index)].bind"))
       }
     }
     return opened

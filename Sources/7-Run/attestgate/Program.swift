@@ -26,6 +26,8 @@ enum Program {
       print(help, terminator: "")
       return words.isEmpty ? ExitCode.wrongUsage : ExitCode.done
     }
+    // Whoever packages or watches programs asks all of them like this.
+    if name == "--version" { return VersionCommand.run(Array(words.dropFirst())) }
     guard let command = commands.first(where: { $0.name == name }) else {
       StandardError.write("attestgate: there is no command \(name)\n\(help)")
       return ExitCode.wrongUsage

@@ -54,10 +54,12 @@ actor RunningGate {
     for warning in configuration.warnings { diagnostics.note(.warning, "\(warning)") }
     let accessLog = try GateParts.accessLog(configuration.accessLog, lost: GateParts.lostLines(of: "access", in: metrics))
     var sockets: [ListeningSocket] = []
-    for listener in configuration.listeners { sockets.append(try GateParts.listen(listener.bind, &inherited)) }
+    for (index, listener) in configuration.listeners.enumerated() {
+      sockets.append(try GateParts.listen(listener.bind, "listeners[\(index)].bind", &inherited))
+    }
     self.sockets = sockets
     var adminSocket: ListeningSocket?
-    if let bind = configuration.admin { adminSocket = try GateParts.listen(bind, &inherited) }
+    if let bind = configuration.admin { adminSocket = try GateParts.listen(bind, "admin.bind", &inherited) }
     let site = Site(configuration)
     let memory = MemoryWatch()
     MemoryReport(metrics, diagnostics).watch(memory, configuration.memory)

@@ -173,9 +173,9 @@ import Testing
     let one = try authority.issue("one", names: ["a.example.com"], days: 11)
     let other = try authority.issue("other", names: ["a.example.com"])
     let folder = try TemporaryFolder()
-    func check(_ key: String) throws -> CommandRun {
+    func check(_ key: String, _ certificate: String? = nil) throws -> CommandRun {
       let text = """
-        listeners: [{bind: "127.0.0.1:8443", tls: {certificate: \(one.certificateFile), private_key: \(key)}}]
+        listeners: [{bind: "127.0.0.1:8443", tls: {certificate: \(certificate ?? one.certificateFile), private_key: \(key)}}]
         store: {memory: {}}
         apps: [{team_id: ABCDE12345, bundle_id: com.example.shop}]
         upstreams: {api: {servers: ["http://127.0.0.1:9000"]}}
@@ -190,5 +190,11 @@ import Testing
     let old = try check(one.keyFile)
     #expect(old.succeeded)
     #expect((old.text + old.errors).contains("has a certificate that expires in 1"))
+    #expect(old.text.contains("\ncertificate  a.example.com: ECDSA, until 2"), "\(old.text)")
+    #expect(!old.text.contains("which signed it"))
+    let lone = try check(one.keyFile, authority.folder.file("one.leaf"))
+    #expect(lone.succeeded && lone.text.contains("has a certificate without that of CN=Test authority, which signed it"), "\(lone.text)")
+    let missing = try check(one.keyFile + ".gone")
+    #expect(missing.errors.contains("listeners[0].tls.private_key: cannot be used: "), "\(missing.errors)")
   }
 }

@@ -59,6 +59,12 @@ extension Meaning {
     let files = ListenerTLS.Files(
       certificate: ReferencedFile.path(certificate.value, besides: file), privateKey: ReferencedFile.path(key.value, besides: file))
     do throws(TLSFailure) {
+      _ = try ListenerCertificates.read(files.privateKey)
+    } catch {
+      problems.add(key, "cannot be used: \(error.reason)")
+      return files
+    }
+    do throws(TLSFailure) {
       _ = try ListenerCertificates.identity(files)
     } catch {
       problems.add(certificate, "cannot be used: \(error.reason)")

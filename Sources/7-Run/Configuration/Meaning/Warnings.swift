@@ -160,8 +160,8 @@ struct Warnings {
 
   private static let expiryWarningSeconds = 30 * 86_400
 
-  /// A certificate that is about to expire, has expired, or does not hold yet.
-  private func warnOfExpiry(_ entry: WrittenListener, _ listener: ListenerSettings) {
+  /// A certificate that is about to expire, has expired, or does not hold yet, or one that clients cannot follow to its root.
+  private func warnOfCertificates(_ entry: WrittenListener, _ listener: ListenerSettings) {
     guard let tls = listener.tls, let written = entry.tls else { return }
     for files in tls.files {
       guard let identity = try? ListenerCertificates.identity(files) else { continue }
@@ -175,6 +175,12 @@ struct Warnings {
       if identity.notBefore > now {
         list.add(written.pair.place, written.pair.path, "has a certificate that does not hold yet (\(files.certificate))")
       }
+      if let issuer = identity.missingIssuer {
+        list.add(
+          written.pair.place, written.pair.path,
+          "has a certificate without that of \(issuer), which signed it (\(files.certificate)): clients refuse it unless they know that authority "
+            + "by themselves; append it, as ACME clients do in fullchain.pem")
+      }
     }
   }
 
@@ -184,7 +190,7 @@ struct Warnings {
     }
     for (entry, listener) in zip(written.listeners ?? [], configuration.listeners) {
       warnOfTrust(entry, listener)
-      warnOfExpiry(entry, listener)
+      warnOfCertificates(entry, listener)
     }
     guard configuration.routes.contains(where: { $0.policy.mode != .off }) else { return }
     for (entry, listener) in zip(written.listeners ?? [], configuration.listeners)

@@ -1,0 +1,36 @@
+import COpenSSL
+
+/// Whom a certificate is for, in words.
+enum CertificateNames {
+  /// The DNS names that it is good for, in lower case, wildcards as they are; the subject's common name where there are none.
+  static func served(by certificate: OpaquePointer) -> [String] {
+    var names: [String] = []
+    var text = [CChar](repeating: 0, count: 256)
+    while true {
+      let length = unsafe text.withUnsafeMutableBufferPointer {
+        unsafe cossl_dns_name(certificate, Int32(names.count), $0.baseAddress, $0.count)
+      }
+      guard length >= 0 else { break }
+      names.append(lowercased(text.prefix(Int(length))))
+    }
+    guard names.isEmpty else { return names }
+    let length = unsafe text.withUnsafeMutableBufferPointer {
+      unsafe X509_NAME_get_text_by_NID(X509_get_subject_name(certificate), NID_commonName, $0.baseAddress, Int32($0.count))
+    }
+    return length > 0 ? [lowercased(text.prefix(Int(length)))] : []
+  }
+
+  /// A distinguished name, RFC 2253.
+  static func text(of name: OpaquePointer?) -> String? {
+    guard let output = unsafe BIO_new(BIO_s_mem()) else { return nil }
+    defer { unsafe _ = BIO_free(output) }
+    guard unsafe X509_NAME_print_ex(output, name, 0, UInt(COSSL_NAME_RFC2253)) >= 0 else { return nil }
+    var text = [UInt8](repeating: 0, count: 1024)
+    let count = unsafe text.withUnsafeMutableBufferPointer { unsafe BIO_read(output, $0.baseAddress, Int32($0.count)) }
+    return count > 0 ? String(decoding: text.prefix(Int(count)), as: UTF8.self) : nil
+  }
+
+  private static func lowercased(_ text: ArraySlice<CChar>) -> String {
+    String(decoding: text.map { UInt8(bitPattern: $0) }, as: UTF8.self).lowercased()
+  }
+}
