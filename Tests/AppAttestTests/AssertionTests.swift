@@ -7,9 +7,9 @@ import Testing
   static func code(_ vector: Vector, _ bytes: [UInt8], hash: SHA256Digest? = nil, app: AppIdentity? = nil, key: [UInt8]? = nil) -> String? {
     let point = key ?? vector.publicKey
     let hash = hash ?? vector.clientDataDigest
-    guard let assertion = try? Assertion(bytes.span) else { return AssertionRefusal.malformed.rawValue }
+    guard let assertion = try? Assertion(bytes) else { return AssertionRefusal.malformed.rawValue }
     let nonce = assertion.nonce(clientDataHash: hash).bytes
-    guard let key = P256PublicKey(x963: point.span), let proof = key.verify(signature: assertion.signature.span, message: nonce.span) else {
+    guard let key = P256PublicKey(x963: point.span), let proof = key.verify(signature: assertion.signature, message: nonce.span) else {
       return AssertionRefusal.signatureInvalid.rawValue
     }
     switch assertion.verdict(signature: proof, clientDataHash: hash, rpIDHash: (app ?? vector.app).rpIDHash) {
@@ -41,10 +41,10 @@ import Testing
   /// Apple's devices sign the nonce as a message, so its SHA-256 is what ECDSA works on; a signer that leaves the second hash out is another thing.
   @Test(arguments: Vector.assertions)
   func devicesHashTheNonceOnceMore(vector: Vector) throws {
-    let assertion = try Assertion(vector.bytes.span)
-    let message = assertion.authenticatorData + vector.clientDataHash
+    let assertion = try Assertion(vector.bytes)
+    let message = Array(copying: assertion.authenticatorData) + vector.clientDataHash
     let point = vector.publicKey
-    let single = P256PublicKey(x963: point.span)?.verify(signature: assertion.signature.span, message: message.span)
+    let single = P256PublicKey(x963: point.span)?.verify(signature: assertion.signature, message: message.span)
     let isValid = single != nil
     #expect(!isValid)
   }
@@ -66,10 +66,10 @@ import Testing
     /// The verdict with a proof for `other` where one is given: for another assertion's signature.
     func refusal(proofOf other: Draft? = nil) -> AssertionRefusal? {
       let signer = other ?? self
-      guard let assertion = try? Assertion(bytes.span), let signed = try? Assertion(signer.bytes.span) else { return .malformed }
+      guard let assertion = try? Assertion(bytes), let signed = try? Assertion(signer.bytes) else { return .malformed }
       let point = signer.key.x963
       let nonce = signed.nonce(clientDataHash: signer.hash).bytes
-      guard let proof = P256PublicKey(x963: point.span)?.verify(signature: signed.signature.span, message: nonce.span) else {
+      guard let proof = P256PublicKey(x963: point.span)?.verify(signature: signed.signature, message: nonce.span) else {
         return .signatureInvalid
       }
       switch assertion.verdict(signature: proof, clientDataHash: hash, rpIDHash: TestAuthority.app.rpIDHash) {
@@ -94,7 +94,7 @@ import Testing
     var draft = Draft()
     draft.data.counter = 0
     #expect(draft.refusal() == .counterReplayed)
-    let assertion = try Assertion(draft.bytes.span)
+    let assertion = try Assertion(draft.bytes)
     #expect(assertion.refusal(rpIDHash: TestAuthority.app.rpIDHash) == .counterReplayed)
     #expect(assertion.refusal(rpIDHash: SHA256.digest([0].span)) == .rpIDMismatch)
     draft.data.counter = .max
@@ -128,8 +128,8 @@ import Testing
         Item.map([members[0], (.text("authenticatorData"), .bytes(draft.data.head + [UInt8](repeating: 0, count: 1024)))]).encoded
       ),
     ]
-    #expect((try? Assertion(good.span)) != nil)
-    for (name, bytes) in spoiled { #expect((try? Assertion(bytes.span)) == nil, "\(name)") }
-    #expect((try? Assertion(Item.map(members.reversed()).encoded.span)) != nil)
+    #expect((try? Assertion(good)) != nil)
+    for (name, bytes) in spoiled { #expect((try? Assertion(bytes)) == nil, "\(name)") }
+    #expect((try? Assertion(Item.map(members.reversed()).encoded)) != nil)
   }
 }

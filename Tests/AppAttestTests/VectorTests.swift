@@ -25,7 +25,7 @@ import Testing
 
   @Test(arguments: Vector.assertions)
   func everyRealAssertionIsVerifiedByItsKeyAndByRecovery(vector: Vector) throws {
-    let assertion = try Assertion(vector.bytes.span)
+    let assertion = try Assertion(vector.bytes)
     #expect(assertion.decoded.counter == vector.entry.counter)
     #expect(assertion.decoded.extensions.category == vector.entry.observed.extensions?.apple_validation_category_01.value)
     #expect(assertion.decoded.extensions.bundleVersion == vector.entry.observed.extensions?.apple_bundle_version_01)
@@ -33,11 +33,11 @@ import Testing
 
     let nonce = assertion.nonce(clientDataHash: vector.clientDataDigest).bytes
     let key = P256PublicKey(x963: vector.publicKey.span)
-    let proof = key?.verify(signature: assertion.signature.span, message: nonce.span)
+    let proof = key?.verify(signature: assertion.signature, message: nonce.span)
     guard let proof else { return #expect(Bool(false), "the signature is not valid") }
     #expect(Self.identifier(of: assertion, proof, vector) == vector.keyIdentifier)
 
-    let candidates = PublicKeyRecovery().candidates(signature: assertion.signature.span, message: nonce.span)
+    let candidates = PublicKeyRecovery().candidates(signature: assertion.signature, message: nonce.span)
     let recovered = candidates.filter { $0.digest == vector.keyIdentifier.digest }
     #expect(recovered.count == 1)
     for candidate in recovered { #expect(Self.identifier(of: assertion, candidate.proof(), vector) == vector.keyIdentifier) }

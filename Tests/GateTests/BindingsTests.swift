@@ -1,3 +1,4 @@
+import Bytes
 import Cryptography
 import HTTP
 import Testing
@@ -8,23 +9,29 @@ import Testing
   private static func facts(
     method: String = "GET", normalPath: String = "/v1/a", rawPath: String? = nil, query: String? = nil, host: String = "h.example",
     defaultPort: UInt16 = 443
-  ) -> RequestFacts {
-    RequestFacts(
+  ) -> SentRequest {
+    SentRequest(
       method: Array(method.utf8), normalPath: Array(normalPath.utf8), rawPath: Array((rawPath ?? normalPath).utf8),
       query: query.map { Array($0.utf8) }, host: Array(host.utf8), defaultPort: defaultPort, assertion: .absent, clientData: .absent,
       keyID: .absent, body: .none)
   }
 
+  /// Client data as an app writes it.
   private static func clientData(
     method: String? = nil, path: String? = nil, query: String? = nil, host: String? = nil, body: SHA256Digest? = nil
-  ) -> ClientData {
-    var data = ClientData()
-    data.method = method.map { Array($0.utf8) }
-    data.path = path.map { Array($0.utf8) }
-    data.query = query.map { Array($0.utf8) }
-    data.host = host.map { Array($0.utf8) }
-    data.bodyDigest = body
-    return data
+  ) -> [UInt8] {
+    var json = ByteQueue()
+    for (name, value) in [
+      ("method", method), ("path", path), ("query", query), ("host", host), ("bodySHA256", body.map { Base64.encode($0.span) }),
+    ] {
+      guard let value else { continue }
+      json.append(json.isEmpty ? "{" : ",")
+      JSONText.append(Array(name.utf8).span, to: &json)
+      json.append(":")
+      JSONText.append(Array(value.utf8).span, to: &json)
+    }
+    json.append(json.isEmpty ? "{}" : "}")
+    return json.copied()
   }
 
   private static func policy(_ binding: GatePolicy.Binding, _ change: (inout GatePolicy) -> Void = { _ in }) -> GatePolicy {
@@ -34,8 +41,9 @@ import Testing
     return policy
   }
 
-  private static func code(_ data: ClientData, _ facts: RequestFacts, _ policy: GatePolicy = policy([])) -> ProblemCode? {
-    Bindings.compare(data, with: facts, under: policy)?.code
+  private static func code(_ json: [UInt8], _ request: SentRequest, _ policy: GatePolicy = policy([])) -> ProblemCode? {
+    guard let clientData = try? ClientData(json: json.span) else { return .clientDataMalformed }
+    return request.withFacts { Bindings.compare(clientData, in: json.span, with: $0, under: policy)?.code }
   }
 
   @Test func aBoundMemberThatIsMissingIsAMismatch() {
@@ -69,7 +77,7 @@ import Testing
     ("/a%3Bb", "/a;b"),
   ])
   func theDecodedPathMatches(normalPath: String, path: String) {
-    #expect(Bindings.isDecodedPath(Array(path.utf8), of: Array(normalPath.utf8)))
+    #expect(Self.isDecodedPath(path, of: normalPath))
   }
 
   @Test(arguments: [
@@ -82,7 +90,11 @@ import Testing
     ("/%2541", "/A"), ("/", "//"), ("/", "/a"), ("/a", "/a\u{0}"),
   ])
   func anyOtherPathDoesNot(normalPath: String, path: String) {
-    #expect(!Bindings.isDecodedPath(Array(path.utf8), of: Array(normalPath.utf8)))
+    #expect(!Self.isDecodedPath(path, of: normalPath))
+  }
+
+  private static func isDecodedPath(_ path: String, of normalPath: String) -> Bool {
+    Bindings.isDecodedPath(Array(path.utf8).span, of: Array(normalPath.utf8).span)
   }
 
   @Test func theEncodedFormIsTheRawTargetPathAndNothingElse() {

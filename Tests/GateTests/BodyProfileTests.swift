@@ -20,8 +20,8 @@ import Testing
     return fixture
   }
 
-  private func facts(_ assertion: [UInt8], key: KeyIdentifier? = nil, byteCount: Int? = nil) -> RequestFacts {
-    RequestFacts(
+  private func facts(_ assertion: [UInt8], key: KeyIdentifier? = nil, byteCount: Int? = nil) -> SentRequest {
+    SentRequest(
       method: Array("POST".utf8), normalPath: Array("/".utf8), rawPath: Array("/".utf8), query: Array("any=thing".utf8), host: [],
       defaultPort: 443, assertion: .one(Array(Base64.encode(assertion.span).utf8)), clientData: .absent,
       keyID: key.map { .one(Array($0.base64.utf8)) } ?? .absent, body: byteCount.map { .known($0) } ?? .unknown)
@@ -79,7 +79,7 @@ import Testing
     let fixture = try await fixture(real)
     let device = TestDevice()
     let other = TestDevice(app: AppIdentity(prefix: "X", bundleIdentifier: "y"))
-    let expected: [(ProblemCode, RequestFacts)] = [
+    let expected: [(ProblemCode, SentRequest)] = [
       (.appNotAllowed, facts(device.assertion(over: [1]))), (.rpIDMismatch, facts(other.assertion(over: [1]))),
       (.counterReplayed, facts(device.assertion(over: [1], counter: 0, app: real.app))),
       (.bodyTooLarge, facts(real.bytes, byteCount: fixture.policy.bodyBytesMax + 1)),

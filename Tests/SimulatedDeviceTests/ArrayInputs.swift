@@ -5,7 +5,7 @@ import Cryptography
 
 func attestationObject(_ bytes: [UInt8]) throws -> AttestationObject { try AttestationObject(bytes.span) }
 
-func assertionObject(_ bytes: [UInt8]) throws -> Assertion { try Assertion(bytes.span) }
+func assertionObject(_ bytes: [UInt8]) throws -> Assertion { try Assertion(bytes) }
 
 func certificate(_ der: [UInt8]) throws -> Certificate { try Certificate(der: der.span) }
 

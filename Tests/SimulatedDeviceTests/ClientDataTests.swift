@@ -93,7 +93,7 @@ import Testing
     let bytes = try #require(Base64.decode(lines[0].value, maximum: 1024))
     let assertion = try assertionObject(bytes)
     let nonce = assertion.nonce(clientDataHash: digest(body)).bytes
-    let signers = PublicKeyRecovery().candidates(signature: assertion.signature.span, message: nonce.span).map(\.digest)
+    let signers = PublicKeyRecovery().candidates(signature: assertion.signature, message: nonce.span).map(\.digest)
     #expect(signers.contains(device.keyIdentifier.digest))
   }
 }

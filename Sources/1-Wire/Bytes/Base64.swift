@@ -48,59 +48,52 @@ public enum Base64 {
   /// Decodes the first `digits` characters of `text`, a number that ``digitCount(_:)`` gave, to `output`, which has room for `digits` × 6 / 8 bytes.
   private static func decode(_ text: Span<UInt8>, _ digits: Int, to output: UnsafeMutableBufferPointer<UInt8>) -> Bool {
     precondition(digits <= text.count && digits * 6 / 8 <= output.count)
-    var seen: UInt8 = 0
-    var accumulator: UInt32 = 0
     // Four characters are three bytes; the last two or three are one or two. No index goes beyond `digits` and `digits` × 6 / 8.
-    // The table is lent once: indexing the inline array would copy it each time.
-    let table = decodingTable
-    let tableSpan = table.span
-    unsafe text.withUnsafeBufferPointer { text in
-      unsafe tableSpan.withUnsafeBufferPointer { table in
+    return unsafe decodingTables.withUnsafeBufferPointer { tables in
+      let (first, second) = unsafe (UnsafeBufferPointer(rebasing: tables[0..<256]), UnsafeBufferPointer(rebasing: tables[256..<512]))
+      let (third, fourth) = unsafe (UnsafeBufferPointer(rebasing: tables[512..<768]), UnsafeBufferPointer(rebasing: tables[768..<1024]))
+      return unsafe text.withUnsafeBufferPointer { text in
+        var seen: UInt32 = 0
         var place = 0
         var index = 0
         while index + 4 <= digits {
-          let (first, second) = unsafe (table[Int(text[index])], table[Int(text[index + 1])])
-          let (third, fourth) = unsafe (table[Int(text[index + 2])], table[Int(text[index + 3])])
-          seen |= first | second | third | fourth
-          let group = UInt32(first & 63) << 18 | UInt32(second & 63) << 12 | UInt32(third & 63) << 6 | UInt32(fourth & 63)
+          let firstHalf = unsafe first[Int(text[index])] | second[Int(text[index + 1])]
+          let group = unsafe firstHalf | third[Int(text[index + 2])] | fourth[Int(text[index + 3])]
+          seen |= group
           unsafe output[place] = UInt8(truncatingIfNeeded: group >> 16)
           unsafe output[place + 1] = UInt8(truncatingIfNeeded: group >> 8)
           unsafe output[place + 2] = UInt8(truncatingIfNeeded: group)
           index += 4
           place += 3
         }
-        var bits: UInt32 = 0
-        while index < digits {
-          let entry = unsafe table[Int(text[index])]
-          seen |= entry
-          accumulator = accumulator << 6 | UInt32(entry & 63)
-          bits += 6
-          index += 1
-          guard bits >= 8 else { continue }
-          bits -= 8
-          unsafe output[place] = UInt8(truncatingIfNeeded: accumulator >> bits)
-          place += 1
-        }
-        accumulator &= (1 << bits) - 1
+        guard index < digits else { return seen < bothAlphabets }
+        var rest = unsafe first[Int(text[index])] | second[Int(text[index + 1])]
+        if index + 2 < digits { rest |= unsafe third[Int(text[index + 2])] }
+        seen |= rest
+        unsafe output[place] = UInt8(truncatingIfNeeded: rest >> 16)
+        if index + 2 < digits { unsafe output[place + 1] = UInt8(truncatingIfNeeded: rest >> 8) }
+        // What no whole byte takes of the last characters must be zero.
+        return rest & (index + 2 < digits ? 0xFF : 0xFFFF) == 0 && seen < bothAlphabets
       }
     }
-    // What is left are trailing bits.
-    return accumulator == 0 && seen < bothAlphabets
   }
 
-  /// Bit 6 marks the standard alphabet's own digits, bit 7 the URL alphabet's.
-  private static let bothAlphabets: UInt8 = 0xC0
-  /// No digit: it looks as if it were of both alphabets.
-  private static let invalid: UInt8 = 0xFF
+  /// Bit 30 marks the standard alphabet's own digits, bit 31 the URL alphabet's.
+  private static let bothAlphabets: UInt32 = 0xC000_0000
 
-  private static let decodingTable: InlineArray<256, UInt8> = {
-    var table = InlineArray<256, UInt8>(repeating: invalid)
-    for (value, letter) in Alphabet.standard.letters.description.utf8.enumerated() { table[Int(letter)] = UInt8(value) }
-    table[Int(UInt8(ascii: "+"))] = 62 | 0x40
-    table[Int(UInt8(ascii: "/"))] = 63 | 0x40
-    table[Int(UInt8(ascii: "-"))] = 62 | 0x80
-    table[Int(UInt8(ascii: "_"))] = 63 | 0x80
-    return table
+  /// What a character means as the first, second, third and fourth of its group: its six bits in their place among the group's 24, and
+  /// the mark of its alphabet. What is no digit looks as if it were of both.
+  private static let decodingTables: [UInt32] = {
+    var tables = [UInt32](repeating: bothAlphabets, count: 4 * 256)
+    for place in 0..<4 {
+      let shift = UInt32(18 - 6 * place)
+      for (alphabet, mark) in [(Alphabet.standard, UInt32(0x4000_0000)), (.url, 0x8000_0000)] {
+        for (value, letter) in alphabet.letters.description.utf8.enumerated() {
+          tables[place * 256 + Int(letter)] = UInt32(value) << shift | (value < 62 ? 0 : mark)
+        }
+      }
+    }
+    return tables
   }()
 
   // MARK: Encoding

@@ -25,6 +25,10 @@ public struct ByteRange: Sendable, Equatable {
   /// Offset behind the last byte.
   @inlinable public var end: Int { start + count }
 
+  /// The same bytes in a sequence that begins `offset` bytes earlier.
+  @inlinable
+  public func moved(by offset: Int) -> ByteRange { ByteRange(start: start + offset, count: count) }
+
   /// Whether it holds no byte.
   @inlinable public var isEmpty: Bool { count == 0 }
 }

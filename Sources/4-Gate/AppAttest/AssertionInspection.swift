@@ -74,7 +74,7 @@ public struct AssertionInspection: Sendable {
 
   private func decode(_ bytes: [UInt8]) -> Outcome<Assertion> {
     do throws(Malformed) {
-      return .pass(try Assertion(bytes.span), "\(bytes.count) bytes")
+      return .pass(try Assertion(bytes), "\(bytes.count) bytes")
     } catch {
       return .fail(.malformed, "\(error)")
     }
@@ -95,7 +95,7 @@ public struct AssertionInspection: Sendable {
 
   /// The keys that the signature can be of, if it is one over this nonce.
   private func recovered(_ assertion: Assertion, _ nonce: SHA256Digest) -> [KeyIdentifier] {
-    PublicKeyRecovery().candidates(signature: assertion.signature.span, message: nonce.bytes.span).map { KeyIdentifier($0.digest) }
+    PublicKeyRecovery().candidates(signature: assertion.signature, message: nonce.bytes.span).map { KeyIdentifier($0.digest) }
   }
 
   private func judgeSignature(_ assertion: Assertion, _ nonce: SHA256Digest?, _ candidates: [KeyIdentifier]) -> Outcome<Void> {
@@ -105,7 +105,7 @@ public struct AssertionInspection: Sendable {
     guard let nonce else { return .skipped("no nonce") }
     if let publicKey {
       guard let key = P256PublicKey(x963: publicKey.span) else { return .fail(.keyIDMismatch, "the public key is not a point on P-256") }
-      let isValid = key.verify(signature: assertion.signature.span, message: nonce.bytes.span) != nil
+      let isValid = key.verify(signature: assertion.signature, message: nonce.bytes.span) != nil
       return isValid
         ? .pass((), "the public key's, over the nonce") : .fail(.signatureInvalid, whyOther(KeyIdentifier(key.keyDigest), assertion))
     }

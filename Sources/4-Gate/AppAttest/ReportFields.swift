@@ -18,7 +18,7 @@ extension ReportField {
 
   /// Everything that can be read of an assertion.
   static func fields(of assertion: Assertion) -> [ReportField] {
-    fields(of: assertion.decoded) + [ReportField(name: "signature", value: Base64.encode(assertion.signature.span))]
+    fields(of: assertion.decoded) + [ReportField(name: "signature", value: Base64.encode(assertion.signature))]
   }
 
   private static func fields(of data: AuthenticatorData) -> [ReportField] {

@@ -37,7 +37,7 @@ extension Assertion {
   /// The nonce that the device signed (App Attest steps 1 and 2): SHA-256 over the authenticator data followed by the client data hash.
   /// It is the *message* of the signature: ECDSA hashes it once more.
   public func nonce(clientDataHash: SHA256Digest) -> SHA256Digest {
-    SHA256.digest(authenticatorData.span, clientDataHash.span)
+    SHA256.digest(authenticatorData, clientDataHash.span)
   }
 
   /// What can be refused before the signature is verified, because it costs nothing: the app (step 4) and a counter of zero (step 5).

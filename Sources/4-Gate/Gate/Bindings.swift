@@ -12,48 +12,65 @@ enum Bindings {
   }
 
   /// The first member that is missing or differs; nil when the head is the one that was signed.
-  static func compare(_ clientData: ClientData, with facts: RequestFacts, under policy: GatePolicy) -> Failure? {
-    compareMethod(clientData, facts, policy) ?? comparePath(clientData, facts, policy) ?? compareQuery(clientData, facts, policy)
-      ?? compareHost(clientData, facts, policy) ?? demandBody(clientData, policy)
+  ///
+  /// `json` is what the client data was read from.
+  static func compare(
+    _ clientData: ClientData, in json: Span<UInt8>, with facts: RequestFacts, under policy: GatePolicy
+  ) -> Failure? {
+    if let failure = compareMethod(clientData, json, facts, policy) { return failure }
+    if let failure = comparePath(clientData, json, facts, policy) { return failure }
+    if let failure = compareQuery(clientData, json, facts, policy) { return failure }
+    if let failure = compareHost(clientData, json, facts, policy) { return failure }
+    return demandBody(clientData, policy)
   }
 
-  private static func compareMethod(_ clientData: ClientData, _ facts: RequestFacts, _ policy: GatePolicy) -> Failure? {
+  private static func compareMethod(
+    _ clientData: ClientData, _ json: Span<UInt8>, _ facts: RequestFacts, _ policy: GatePolicy
+  ) -> Failure? {
     guard let method = clientData.method else {
       return policy.binding.contains(.method)
         ? Failure(code: .methodMismatch, detail: "The client data lacks method, which this route demands.") : nil
     }
-    return method == facts.method ? nil : Failure(code: .methodMismatch, detail: "The client data was signed for another method.")
+    return method.equals(facts.head.bytes(at: facts.method), in: json)
+      ? nil : Failure(code: .methodMismatch, detail: "The client data was signed for another method.")
   }
 
-  private static func comparePath(_ clientData: ClientData, _ facts: RequestFacts, _ policy: GatePolicy) -> Failure? {
+  private static func comparePath(
+    _ clientData: ClientData, _ json: Span<UInt8>, _ facts: RequestFacts, _ policy: GatePolicy
+  ) -> Failure? {
     guard let path = clientData.path else {
       return policy.binding.contains(.path)
         ? Failure(code: .pathMismatch, detail: "The client data lacks path, which this route demands.") : nil
     }
     let matches =
       switch policy.pathForm {
-      case .decoded: isDecodedPath(path, of: facts.normalPath)
-      case .encoded: path == facts.rawPath
+      case .decoded: isDecodedPath(path, in: json, of: facts.normalPath)
+      case .encoded: path.equals(facts.head.bytes(at: facts.rawPath), in: json)
       }
     return matches ? nil : Failure(code: .pathMismatch, detail: "The client data was signed for another path.")
   }
 
-  private static func compareQuery(_ clientData: ClientData, _ facts: RequestFacts, _ policy: GatePolicy) -> Failure? {
+  private static func compareQuery(
+    _ clientData: ClientData, _ json: Span<UInt8>, _ facts: RequestFacts, _ policy: GatePolicy
+  ) -> Failure? {
     // A lone `?` and "" are no query.
-    let sent = facts.query ?? []
     guard let query = clientData.query else {
-      return sent.isEmpty || !policy.bindsQuery
+      return facts.query.isEmpty || !policy.bindsQuery
         ? nil : Failure(code: .queryUnbound, detail: "The request has a query that the client data does not bind.")
     }
-    return query == sent ? nil : Failure(code: .queryMismatch, detail: "The client data was signed for another query.")
+    return query.equals(facts.head.bytes(at: facts.query), in: json)
+      ? nil : Failure(code: .queryMismatch, detail: "The client data was signed for another query.")
   }
 
-  private static func compareHost(_ clientData: ClientData, _ facts: RequestFacts, _ policy: GatePolicy) -> Failure? {
+  private static func compareHost(
+    _ clientData: ClientData, _ json: Span<UInt8>, _ facts: RequestFacts, _ policy: GatePolicy
+  ) -> Failure? {
     guard let host = clientData.host else {
       return policy.binding.contains(.host)
         ? Failure(code: .hostMismatch, detail: "The client data lacks host, which this route demands.") : nil
     }
-    return host == normalHost(facts.host, defaultPort: facts.defaultPort)
+    let sent = normalHost(Array(copying: facts.head.bytes(at: facts.host)), defaultPort: facts.defaultPort)
+    return host.equals(sent.span, in: json)
       ? nil : Failure(code: .hostMismatch, detail: "The client data was signed for another host.")
   }
 
@@ -62,9 +79,14 @@ enum Bindings {
       ? Failure(code: .bodyMismatch, detail: "The client data lacks bodySHA256, which this route demands.") : nil
   }
 
+  private static func isDecodedPath(_ path: JSONString, in json: Span<UInt8>, of normalPath: Span<UInt8>) -> Bool {
+    path.hasEscapes
+      ? isDecodedPath(path.decoded(in: json).span, of: normalPath) : isDecodedPath(json.bytes(at: path.range), of: normalPath)
+  }
+
   /// Whether `path` is `normalPath` as Foundation's `URL.path` gives it: percent-decoded, without one final slash.
-  static func isDecodedPath(_ path: [UInt8], of normalPath: [UInt8]) -> Bool {
-    if normalPath.count <= 1 { return path.isEmpty || path == [UInt8(ascii: "/")] }
+  static func isDecodedPath(_ path: Span<UInt8>, of normalPath: Span<UInt8>) -> Bool {
+    if normalPath.count <= 1 { return path.isEmpty || path.equals("/") }
     let end = normalPath[normalPath.count - 1] == UInt8(ascii: "/") ? normalPath.count - 1 : normalPath.count
     var index = 0
     var position = 0

@@ -2,6 +2,13 @@ import AppAttest
 import Cryptography
 import Store
 
+/// A request whose inputs were read from its head, or the reason why they cannot be. It is good for one question: ``Gate/examine(_:hint:)``.
+public struct ReadRequest: ~Copyable {
+  let inputs: Result<RequestInputs, CheckFailure>
+  let hasNoBody: Bool
+  let policy: GatePolicy
+}
+
 /// A request whose head passed every check that needs no body. It is good for one question: ``Gate/judge(_:body:)``.
 public struct ExaminedRequest: ~Copyable {
   /// How far the examination came.

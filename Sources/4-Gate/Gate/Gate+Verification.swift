@@ -1,4 +1,5 @@
 import AppAttest
+import Bytes
 import Cryptography
 import HTTP
 import Store
@@ -14,10 +15,17 @@ extension Gate {
   /// The first half of step 3: the challenge is ours, unexpired, for an assertion, and for this key where it is bound to one. When the
   /// request names none, a bound challenge is compared with the key that is found.
   func openChallenge(_ inputs: RequestInputs) async throws(CheckFailure) -> OpenedChallenge {
+    let now = clock.unixSeconds()
+    let json = inputs.clientDataBytes
+    if let text = inputs.clientData.challenge, !text.hasEscapes,
+      let challenge = store.openGoodChallenge(json.span.bytes(at: text.range), purpose: .assert, key: inputs.key, now: now)
+    {
+      return challenge
+    }
     let result: Result<OpenedChallenge, ChallengeRefusal>
     do throws(StoreFailure) {
-      result = try await store.openChallenge(
-        inputs.clientData.challenge ?? [], purpose: .assert, key: inputs.key, now: clock.unixSeconds())
+      let text = inputs.clientData.challenge?.decoded(in: json.span) ?? []
+      result = try await store.openChallenge(text, purpose: .assert, key: inputs.key, now: now)
     } catch {
       throw CheckFailure(lookUp: error)
     }
@@ -72,8 +80,8 @@ extension Gate {
     }
     let rpIDHash = try apps.check(cached.key, under: policy)
     if let refusal = inputs.assertion.refusal(rpIDHash: rpIDHash) { throw CheckFailure(refusal) }
-    let signature = inputs.assertion.signature
-    guard let proof = cached.publicKey.verify(signature: signature.span, message: nonce.span) else {
+    let assertion = inputs.assertion
+    guard let proof = cached.publicKey.verify(signature: assertion.signature, message: nonce.span) else {
       throw CheckFailure(AssertionRefusal.signatureInvalid)
     }
     return Signer(cached: cached, rpIDHash: rpIDHash, proof: proof)
@@ -85,11 +93,11 @@ extension Gate {
     _ inputs: RequestInputs, nonce: SHA256Digest, _ policy: GatePolicy, hint: KeyIdentifier?, _ trace: inout GateTrace
   ) async throws(CheckFailure) -> Signer {
     try checkAppAndCounter(inputs, policy)
-    let signature = inputs.assertion.signature
-    if let hint, let cached = keys.find(hint), let proof = cached.publicKey.verify(signature: signature.span, message: nonce.span) {
+    let assertion = inputs.assertion
+    if let hint, let cached = keys.find(hint), let proof = cached.publicKey.verify(signature: assertion.signature, message: nonce.span) {
       return Signer(cached: cached, rpIDHash: try apps.check(cached.key, under: policy), proof: proof)
     }
-    let candidates = recovery.candidates(signature: signature.span, message: nonce.span)
+    let candidates = recovery.candidates(signature: assertion.signature, message: nonce.span)
     let cached = try await enrolledKey(among: candidates.map { KeyIdentifier($0.digest) }, &trace)
     guard let cached, let candidate = candidates.first(where: { $0.digest == cached.key.identifier.digest }) else {
       throw CheckFailure(
@@ -124,7 +132,7 @@ extension Gate {
     _ challenge: OpenedChallenge?, for key: KeyIdentifier, _ inputs: RequestInputs
   ) throws(CheckFailure) -> ChallengeMark? {
     guard let challenge else { return nil }
-    let (assertion, clientData) = (inputs.assertionBytes, inputs.clientDataBytes)
+    let (assertion, clientData) = (inputs.assertion.bytes, inputs.clientDataBytes)
     let fingerprint = SHA256.digest(assertion.span, clientData.span)
     guard let mark = challenge.mark(for: key, fingerprint: fingerprint) else { throw CheckFailure(ChallengeRefusal.wrongKey) }
     return mark

@@ -24,15 +24,31 @@ public final class Gate {
     self.clock = clock
   }
 
-  /// Steps 2 to 5, and step 7 where no body has to be read. `hint` is the key that the connection's last request was verified with.
-  public func examine(_ facts: RequestFacts, policy: GatePolicy, hint: KeyIdentifier?) async -> Examination {
+  /// Step 2: the inputs, and the head as the client data has it. What is too large is refused before anything that costs.
+  public func read(_ facts: RequestFacts, policy: GatePolicy) -> ReadRequest {
+    ReadRequest(inputs: inputs(facts, policy), hasNoBody: facts.body.isEmpty, policy: policy)
+  }
+
+  private func inputs(_ facts: RequestFacts, _ policy: GatePolicy) -> Result<RequestInputs, CheckFailure> {
+    if case .known(let byteCount) = facts.body, byteCount > policy.bodyBytesMax { return .failure(.bodyTooLarge) }
+    do throws(CheckFailure) {
+      return .success(try RequestInputs(facts, under: policy))
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  /// Steps 3 to 5, and step 7 where no body has to be read. `hint` is the key that the connection's last request was verified with.
+  public func examine(_ request: consuming ReadRequest, hint: KeyIdentifier?) async -> Examination {
+    let policy = request.policy
     if let admission = Admission.open(under: policy) { return .judged(.admit(admission)) }
+    let hasNoBody = request.hasNoBody
     let millisecondsMax = policy.mode == .monitor ? settings.monitorStoreMilliseconds : nil
     var trace = GateTrace(store: StoreAccess(store, clock: clock, millisecondsMax: millisecondsMax))
     do throws(CheckFailure) {
-      let ground = try await examineHead(facts, policy, hint: hint, &trace)
-      guard facts.hasNoBody || !ground.needsBody else { return .needsBody(ExaminedRequest(ground, policy: policy, trace: trace)) }
-      return .judged(try await finish(ground, body: facts.hasNoBody ? .empty : nil, policy, &trace))
+      let ground = try await examineHead(try request.inputs.get(), policy, hint: hint, &trace)
+      guard hasNoBody || !ground.needsBody else { return .needsBody(ExaminedRequest(ground, policy: policy, trace: trace)) }
+      return .judged(try await finish(ground, body: hasNoBody ? .empty : nil, policy, &trace))
     } catch {
       return .judged(judgement(error, policy, trace))
     }
@@ -67,13 +83,8 @@ public final class Gate {
 
   /// Everything that needs no body.
   private func examineHead(
-    _ facts: RequestFacts, _ policy: GatePolicy, hint: KeyIdentifier?, _ trace: inout GateTrace
+    _ inputs: RequestInputs, _ policy: GatePolicy, hint: KeyIdentifier?, _ trace: inout GateTrace
   ) async throws(CheckFailure) -> ExaminedRequest.Ground {
-    // What is too large is refused before anything that costs.
-    if case .known(let byteCount) = facts.body, byteCount > policy.bodyBytesMax { throw CheckFailure.bodyTooLarge }
-
-    // Step 2: the inputs, and the head as the client data has it.
-    let inputs = try RequestInputs(facts, under: policy)
     trace.key = inputs.key
     guard policy.clientData == .json else {
       // The signature is over the body, so what can be judged without it comes first.

@@ -12,7 +12,7 @@ enum JSONFailure: String, Error {
   case notAString = "has a member whose value must be a string and is not"
 }
 
-/// Reads one JSON object (RFC 8259) strictly and gives the string values of the members that were asked for.
+/// Reads one JSON object (RFC 8259) strictly and says where the string values of the members are that were asked for.
 ///
 /// What two readers could understand in two ways is refused: repeated members at any depth, lone surrogates, bytes behind the object,
 /// text that is not UTF-8. Whoever calls bounds the length; the depth is bounded here.
@@ -28,13 +28,16 @@ struct JSONObjectReader: ~Copyable, ~Escapable {
   private init(_ bytes: Span<UInt8>) { self.bytes = bytes }
 
   /// The values of the members named `names`, in that order, nil where there is none; every other member is checked and ignored.
-  static func members(_ names: [StaticString], of text: Span<UInt8>) throws(JSONFailure) -> [[UInt8]?] {
+  static func members<let count: Int>(
+    _ names: InlineArray<count, StaticString>, of text: Span<UInt8>
+  ) throws(JSONFailure) -> InlineArray<count, JSONString?> {
     guard (try? UTF8Span(validating: text)) != nil else { throw .notUTF8 }
     var reader = JSONObjectReader(text)
-    var values = [[UInt8]?](repeating: nil, count: names.count)
+    var values = InlineArray<count, JSONString?>(repeating: nil)
+    var found = values.mutableSpan
     reader.skipWhiteSpace()
     guard reader.take(UInt8(ascii: "{")) else { throw .notAnObject }
-    try reader.readMembers(depth: 1, names, into: &values)
+    try reader.readMembers(depth: 1, names.span, into: &found)
     reader.skipWhiteSpace()
     guard reader.position == text.count else { throw .trailingBytes }
     return values
@@ -43,7 +46,9 @@ struct JSONObjectReader: ~Copyable, ~Escapable {
   // MARK: Values
 
   /// Reads up to the closing brace; the opening one was taken.
-  private mutating func readMembers(depth: Int, _ names: [StaticString], into values: inout [[UInt8]?]) throws(JSONFailure) {
+  private mutating func readMembers(
+    depth: Int, _ names: Span<StaticString>, into values: inout MutableSpan<JSONString?>
+  ) throws(JSONFailure) {
     var others = Set<[UInt8]>()
     skipWhiteSpace()
     if take(UInt8(ascii: "}")) { return }
@@ -56,9 +61,9 @@ struct JSONObjectReader: ~Copyable, ~Escapable {
       if let index = index(of: name, in: names) {
         guard values[index] == nil else { throw .repeatedMember }
         guard peek() == UInt8(ascii: "\"") else { throw .notAString }
-        values[index] = decode(try readString())
+        values[index] = try readString()
       } else {
-        guard others.insert(decode(name)).inserted else { throw .repeatedMember }
+        guard others.insert(name.decoded(in: bytes)).inserted else { throw .repeatedMember }
         try skipValue(depth: depth)
       }
       skipWhiteSpace()
@@ -73,8 +78,8 @@ struct JSONObjectReader: ~Copyable, ~Escapable {
     case UInt8(ascii: "{"):
       guard depth < Self.depthMax else { throw .tooDeep }
       position += 1
-      var none: [[UInt8]?] = []
-      try readMembers(depth: depth + 1, [], into: &none)
+      var none = MutableSpan<JSONString?>()
+      try readMembers(depth: depth + 1, Span(), into: &none)
     case UInt8(ascii: "["):
       guard depth < Self.depthMax else { throw .tooDeep }
       position += 1
@@ -134,13 +139,7 @@ struct JSONObjectReader: ~Copyable, ~Escapable {
 
   // MARK: Strings
 
-  /// What stands between two quotes, checked but not yet decoded.
-  private struct StringRange {
-    var range: ByteRange
-    var hasEscapes: Bool
-  }
-
-  private mutating func readString() throws(JSONFailure) -> StringRange {
+  private mutating func readString() throws(JSONFailure) -> JSONString {
     guard take(UInt8(ascii: "\"")) else { throw .syntax }
     let start = position
     var hasEscapes = false
@@ -148,7 +147,7 @@ struct JSONObjectReader: ~Copyable, ~Escapable {
       switch byte {
       case UInt8(ascii: "\""):
         position += 1
-        return StringRange(range: ByteRange(from: start, to: position - 1), hasEscapes: hasEscapes)
+        return JSONString(range: ByteRange(from: start, to: position - 1), hasEscapes: hasEscapes)
       case UInt8(ascii: "\\"):
         hasEscapes = true
         try skipEscape()
@@ -163,88 +162,25 @@ struct JSONObjectReader: ~Copyable, ~Escapable {
     guard position + 1 < bytes.count else { throw .syntax }
     let letter = bytes[position + 1]
     if letter != UInt8(ascii: "u") {
-      guard Self.escaped(letter) != nil else { throw .syntax }
+      guard JSONEscape.byte(letter) != nil else { throw .syntax }
       position += 2
       return
     }
-    guard let unit = codeUnit(at: position) else { throw .syntax }
+    guard let unit = JSONEscape.codeUnit(at: position, of: bytes) else { throw .syntax }
     position += 6
-    if Self.isHighSurrogate(unit) {
-      guard let low = codeUnit(at: position), Self.isLowSurrogate(low) else { throw .loneSurrogate }
+    if JSONEscape.isHighSurrogate(unit) {
+      guard let low = JSONEscape.codeUnit(at: position, of: bytes), JSONEscape.isLowSurrogate(low) else { throw .loneSurrogate }
       position += 6
-    } else if Self.isLowSurrogate(unit) {
+    } else if JSONEscape.isLowSurrogate(unit) {
       throw .loneSurrogate
     }
   }
 
-  /// The UTF-16 code unit of the six bytes `\uXXXX` at `start`.
-  private func codeUnit(at start: Int) -> UInt32? {
-    guard start + 6 <= bytes.count, bytes[start] == UInt8(ascii: "\\"), bytes[start + 1] == UInt8(ascii: "u") else { return nil }
-    var unit: UInt32 = 0
-    for index in start + 2..<start + 6 {
-      guard let digit = Hexadecimal.value(bytes[index]) else { return nil }
-      unit = unit << 4 | UInt32(digit)
-    }
-    return unit
-  }
-
-  private static func isHighSurrogate(_ unit: UInt32) -> Bool { unit & 0xFC00 == 0xD800 }
-  private static func isLowSurrogate(_ unit: UInt32) -> Bool { unit & 0xFC00 == 0xDC00 }
-
-  /// The byte that a backslash and `letter` stand for.
-  private static func escaped(_ letter: UInt8) -> UInt8? {
-    switch letter {
-    case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): letter
-    case UInt8(ascii: "b"): 0x08
-    case UInt8(ascii: "f"): 0x0C
-    case UInt8(ascii: "n"): 0x0A
-    case UInt8(ascii: "r"): 0x0D
-    case UInt8(ascii: "t"): 0x09
-    default: nil
-    }
-  }
-
-  /// The string's UTF-8.
-  private func decode(_ string: StringRange) -> [UInt8] {
-    let raw = bytes.bytes(at: string.range)
-    guard string.hasEscapes else { return [UInt8](copying: raw) }
-    // No escape is shorter than what it stands for.
-    return [UInt8](capacity: raw.count) { decoded in
-      var index = string.range.start
-      while index < string.range.end {
-        if bytes[index] != UInt8(ascii: "\\") {
-          decoded.append(bytes[index])
-          index += 1
-        } else if let byte = Self.escaped(bytes[index + 1]) {
-          decoded.append(byte)
-          index += 2
-        } else {
-          index += append(codePointAt: index, to: &decoded)
-        }
-      }
-    }
-  }
-
-  /// Appends what `\uXXXX`, or a pair of them, stands for; how many bytes it took. ``skipEscape()`` checked it.
-  private func append(codePointAt index: Int, to decoded: inout OutputSpan<UInt8>) -> Int {
-    guard let unit = codeUnit(at: index) else { return 6 }
-    if Self.isHighSurrogate(unit), let low = codeUnit(at: index + 6) {
-      Self.append(0x10000 + (unit & 0x3FF) << 10 + low & 0x3FF, to: &decoded)
-      return 12
-    }
-    Self.append(unit, to: &decoded)
-    return 6
-  }
-
-  private static func append(_ codePoint: UInt32, to decoded: inout OutputSpan<UInt8>) {
-    guard let scalar = Unicode.Scalar(codePoint) else { return }
-    for byte in UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter { decoded.append(byte) }
-  }
-
-  private func index(of name: StringRange, in names: [StaticString]) -> Int? {
+  private func index(of name: JSONString, in names: Span<StaticString>) -> Int? {
     if name.hasEscapes {
-      let decoded = decode(name)
-      return names.firstIndex { decoded.span.equals($0) }
+      let decoded = name.decoded(in: bytes)
+      for index in names.indices where decoded.span.equals(names[index]) { return index }
+      return nil
     }
     let raw = bytes.bytes(at: name.range)
     for index in names.indices where raw.equals(names[index]) { return index }

@@ -1,4 +1,7 @@
-/// One field that may carry an input of the gate. Exactly one is wanted: two are as bad as none (wire.md, "A gated request").
+public import Bytes
+public import HTTP
+
+/// One field that may carry an input of an endpoint. Exactly one is wanted: two are as bad as none (wire.md, "A gated request").
 public enum FieldInput: Sendable, Equatable {
   /// The request has no such field.
   case absent
@@ -16,37 +19,43 @@ public enum BodyLength: Sendable, Equatable {
   case known(Int)
   /// Chunked.
   case unknown
+
+  /// Whether the body is known to be empty.
+  var isEmpty: Bool { self == .none || self == .known(0) }
 }
 
-/// All that the gate looks at in one request's head. Copies, since they outlive the head's buffer while the store is asked; an object,
-/// since it is handed from step to step, and a struct of so many arrays would be counted up and down at each.
-public final class RequestFacts: Sendable {
+/// All that the gate looks at in one request's head: lent for as long as ``Gate/read(_:policy:)`` looks at it, so nothing is copied.
+public struct RequestFacts: ~Escapable {
+  /// The head that the ranges point into.
+  let head: Span<UInt8>
   /// The method as it was sent.
-  public let method: [UInt8]
+  let method: ByteRange
   /// The path in normal form: what was matched and what is forwarded.
-  public let normalPath: [UInt8]
+  let normalPath: Span<UInt8>
   /// The path as it was sent, without the query.
-  public let rawPath: [UInt8]
-  /// The raw query without `?`; nil when the target has no `?`.
-  public let query: [UInt8]?
+  let rawPath: ByteRange
+  /// The raw query without `?`; empty when there is none.
+  let query: ByteRange
   /// Host and port as the request named them, for example `API.example.com:8443`.
-  public let host: [UInt8]
+  let host: ByteRange
   /// The port that a client leaves out: 443 where the client spoke TLS, else 80.
-  public let defaultPort: UInt16
-  /// The field that the route's policy names for the assertion.
-  public let assertion: FieldInput
+  let defaultPort: UInt16
+  /// The field that the route's policy names for the assertion. Exactly one is wanted: two are as bad as none.
+  let assertion: FieldLookup
   /// The field that the route's policy names for the client data.
-  public let clientData: FieldInput
+  let clientData: FieldLookup
   /// The field that the route's policy names for the key identifier.
-  public let keyID: FieldInput
+  let keyID: FieldLookup
   /// What is known of the body.
-  public let body: BodyLength
+  let body: BodyLength
 
-  /// The facts of one request.
+  /// The facts of one request, whose ranges and values lie in `head`.
+  @_lifetime(copy head, copy normalPath)
   public init(
-    method: [UInt8], normalPath: [UInt8], rawPath: [UInt8], query: [UInt8]?, host: [UInt8], defaultPort: UInt16,
-    assertion: FieldInput, clientData: FieldInput, keyID: FieldInput, body: BodyLength
+    head: Span<UInt8>, method: ByteRange, normalPath: Span<UInt8>, rawPath: ByteRange, query: ByteRange, host: ByteRange,
+    defaultPort: UInt16, assertion: FieldLookup, clientData: FieldLookup, keyID: FieldLookup, body: BodyLength
   ) {
+    self.head = head
     self.method = method
     self.normalPath = normalPath
     self.rawPath = rawPath
@@ -58,7 +67,4 @@ public final class RequestFacts: Sendable {
     self.keyID = keyID
     self.body = body
   }
-
-  /// Whether the body is known to be empty.
-  var hasNoBody: Bool { body == .none || body == .known(0) }
 }

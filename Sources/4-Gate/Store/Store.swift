@@ -73,6 +73,14 @@ extension Store {
     sealing.map { ChallengeSeal($0).issue(purpose: purpose, boundTo: key, timeToLive: timeToLive, now: now) }
   }
 
+  /// Opens a challenge, if nothing is wrong with it by what the store knows now; else ``openChallenge(_:purpose:key:now:)`` tells what is.
+  public func openGoodChallenge(
+    _ text: Span<UInt8>, purpose: ChallengePurpose, key: KeyIdentifier?, now: Int
+  ) -> OpenedChallenge? {
+    guard let sealing else { return nil }
+    return try? ChallengeSeal(sealing).open(text, purpose: purpose, key: key, now: now).get()
+  }
+
   /// Opens a challenge. When it names a secret that is not known, the secrets are read anew first: another gate may have made one.
   ///
   /// Throws when the challenge could be another run's and the store is away, so that nobody can tell.

@@ -36,10 +36,18 @@ extension Exchange {
     case .attestationChallenge where isRead: return await give(worker.challenges.attestationChallenge())
     case .assertionChallenge where isRead:
       let query = path.query.map { range in head.withBytes { Array(copying: $0.bytes(at: head.target).bytes(at: range)) } }
-      return await give(worker.challenges.assertionChallenge(keyID: input("x-app-attest-key-id"), query: query))
+      return await give(worker.challenges.assertionChallenge(keyID: keyIDInput, query: query))
     case .enrolment where head.method == .post: return await enroll()
     case .enrolment: return await refuse(.methodNotAllowed, "keys are enrolled with POST", allow: "POST")
     default: return await refuse(.methodNotAllowed, "challenges are fetched with GET", allow: "GET, HEAD")
+    }
+  }
+
+  private var keyIDInput: FieldInput {
+    switch head.field(named: Array("x-app-attest-key-id".utf8).span) {
+    case .absent: .absent
+    case .one(let range): .one(head.withBytes { Array(copying: $0.bytes(at: range)) })
+    case .repeated: .repeated
     }
   }
 

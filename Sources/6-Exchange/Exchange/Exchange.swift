@@ -193,8 +193,7 @@ final class Exchange {
       return await forward(route, path, admission, slot: nil, spool: nil)
     }
     let gateStart = Instant.now
-    let examination = await worker.gate.examine(
-      facts(of: path, for: route.settings.policy), policy: route.settings.policy, hint: connection.likelyKey.value)
+    let examination = await worker.gate.examine(read(path, under: route.settings.policy), hint: connection.likelyKey.value)
     record.gateNanoseconds = Instant.now.nanoseconds - gateStart.nanoseconds
     switch consume examination {
     case .needsBody(let examined): return await readBody(route, path, examined)
@@ -264,23 +263,18 @@ final class Exchange {
     return await connection.flush()
   }
 
-  private func facts(of path: RequestPath, for policy: GatePolicy) -> RequestFacts {
+  /// Step 2 of wire.md: what the gate wants to know of the head.
+  private func read(_ path: RequestPath, under policy: GatePolicy) -> ReadRequest {
     head.withBytes { bytes in
-      let target = bytes.bytes(at: head.target)
-      return RequestFacts(
-        method: Array(copying: bytes.bytes(at: head.methodRange)), normalPath: Array(copying: path.normalForm(in: target)),
-        rawPath: Array(copying: target.bytes(at: path.rawPath)), query: path.query.map { Array(copying: target.bytes(at: $0)) },
-        host: Array(copying: bytes.bytes(at: head.authority ?? .empty)), defaultPort: clientSpeaksTLS ? 443 : 80,
-        assertion: input(policy.inputs.assertion),
-        clientData: input(policy.inputs.clientData), keyID: input(policy.inputs.keyID), body: bodyLength)
-    }
-  }
-
-  func input(_ name: String) -> FieldInput {
-    switch head.field(named: Array(name.utf8).span) {
-    case .absent: .absent
-    case .one(let range): .one(head.withBytes { Array(copying: $0.bytes(at: range)) })
-    case .repeated: .repeated
+      let target = head.target
+      let facts = RequestFacts(
+        head: bytes, method: head.methodRange, normalPath: path.normalForm(in: bytes.bytes(at: target)),
+        rawPath: path.rawPath.moved(by: target.start), query: path.query?.moved(by: target.start) ?? .empty,
+        host: head.authority ?? .empty, defaultPort: clientSpeaksTLS ? 443 : 80,
+        assertion: head.field(named: policy.inputs.assertion.utf8Span.span),
+        clientData: head.field(named: policy.inputs.clientData.utf8Span.span),
+        keyID: head.field(named: policy.inputs.keyID.utf8Span.span), body: bodyLength)
+      return worker.gate.read(facts, policy: policy)
     }
   }
 

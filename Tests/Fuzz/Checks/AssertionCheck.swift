@@ -7,16 +7,17 @@ import Bytes
 /// recovered from a signature verifies it.
 func checkAssertion(_ bytes: [UInt8]) throws(Broken) {
   try checkSignature(bytes, message: [])
-  guard let assertion = try? Assertion(bytes.span) else { return }
+  guard let assertion = try? Assertion(bytes) else { return }
+  let (signature, authenticatorData) = (Array(copying: assertion.signature), Array(copying: assertion.authenticatorData))
   let encoded = CBORWriting.map([
-    (CBORWriting.text("authenticatorData"), CBORWriting.bytes(assertion.authenticatorData)),
-    (CBORWriting.text("signature"), CBORWriting.bytes(assertion.signature)),
+    (CBORWriting.text("authenticatorData"), CBORWriting.bytes(authenticatorData)),
+    (CBORWriting.text("signature"), CBORWriting.bytes(signature)),
   ])
-  try require((try? Assertion(encoded.span)) == assertion, "is encoded as an assertion that reads otherwise")
+  try require((try? Assertion(encoded)) == assertion, "is encoded as an assertion that reads otherwise")
   let data = assertion.decoded
   let written = data.head + data.extensions.encoded
   try require((try? AuthenticatorData.decode(assertion: written.span)) == data, "authenticator data reads otherwise when written")
-  try checkSignature(assertion.signature, message: assertion.authenticatorData)
+  try checkSignature(signature, message: authenticatorData)
 }
 
 private func checkSignature(_ der: [UInt8], message: [UInt8]) throws(Broken) {

@@ -7,14 +7,21 @@ import FoundationEssentials
 
 /// Client data that is taken means the same to another reader of JSON and after it has been written again.
 func checkClientData(_ json: [UInt8]) throws(Broken) {
-  let names: [StaticString] = ["challenge", "method", "path", "query", "host", "bodySHA256", "keyId"]
+  let names: InlineArray<7, StaticString> = ["challenge", "method", "path", "query", "host", "bodySHA256", "keyId"]
   try checkMembers(names, json)
   guard let clientData = try? ClientData(json: json.span) else { return }
   guard let members = try? JSONObjectReader.members(names, of: json.span) else { throw Broken(description: "members are lost") }
-  let written = write(zip(names, members).map { ($0, $1) })
+  let written = write(names.indices.map { (names[$0], members[$0]?.decoded(in: json.span)) })
   // Escapes of controls take more room than the limit may leave.
   if written.count > ClientData.byteCountMax { return }
-  try require((try? ClientData(json: written.span)) == clientData, "was written as \(quoted(written)), which means something else")
+  guard let again = try? ClientData(json: written.span) else { throw Broken(description: "\(quoted(written)) is refused") }
+  func strings(_ data: ClientData, _ json: [UInt8]) -> [[UInt8]?] {
+    [data.challenge, data.method, data.path, data.query, data.host].map { $0?.decoded(in: json.span) }
+  }
+  let isSame =
+    strings(again, written) == strings(clientData, json) && again.bodyDigest == clientData.bodyDigest
+    && again.keyIdentifier == clientData.keyIdentifier
+  try require(isSame, "was written as \(quoted(written)), which means something else")
 }
 
 /// The body of an enrolment that is taken means the same after it has been written again in another spelling.
@@ -31,16 +38,16 @@ func checkEnrolmentRequest(_ json: [UInt8]) throws(Broken) {
   try require(isSame, "was written as \(quoted(written)), which means something else")
 }
 
-private func checkMembers(_ names: [StaticString], _ json: [UInt8]) throws(Broken) {
+private func checkMembers<let count: Int>(_ names: InlineArray<count, StaticString>, _ json: [UInt8]) throws(Broken) {
   guard let values = try? JSONObjectReader.members(names, of: json.span) else { return }
-  try requireEqual(values.count, names.count, "another number of values")
   let other: [String: Loose]
   do {
     other = try JSONDecoder().decode([String: Loose].self, from: Data(json))
   } catch {
     throw Broken(description: "another reader of JSON refuses it: \(error)")
   }
-  for (name, value) in zip(names, values) {
+  for index in names.indices {
+    let (name, value) = (names[index], values[index]?.decoded(in: json.span))
     try require(value.map { String(validating: $0, as: UTF8.self) != nil } ?? true, "a value that is not UTF-8")
     guard case .text(let text)? = other[name.description] else {
       try require(value == nil, "another reader of JSON finds no text \(name)")

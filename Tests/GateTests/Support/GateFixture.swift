@@ -50,17 +50,17 @@ final class GateFixture {
   }
 
   /// A request as the app sends it, before anything is changed on the way.
-  func request(_ change: (inout SignedRequestParts) -> Void = { _ in }) -> RequestFacts {
+  func request(_ change: (inout SignedRequestParts) -> Void = { _ in }) -> SentRequest {
     var parts = SignedRequestParts(device: device, challenge: challenge())
     change(&parts)
     return parts.facts
   }
 
   /// What becomes of a request whose body is `body`.
-  func judge(_ facts: RequestFacts, body: [UInt8] = [], hint: KeyIdentifier? = nil) async -> Outcome {
+  func judge(_ request: SentRequest, body: [UInt8] = [], hint: KeyIdentifier? = nil) async -> Outcome {
     let read = ReadBody(byteCount: body.count, digest: SHA256.digest(body.span))
     let evidence: BodyEvidence = body.count > policy.bodyBytesMax ? .tooLarge : .read(read)
-    return switch await gate.verdict(facts, policy: policy, hint: hint, body: evidence) {
+    return switch await gate.verdict(request, policy: policy, hint: hint, body: evidence) {
     case .admit(let admission): Outcome(admission)
     case .refuse(let refusal): Outcome(refusal)
     }
@@ -69,11 +69,16 @@ final class GateFixture {
 
 extension Gate {
   /// Every step, one behind the other, for a request whose body is given if it is asked for.
-  func verdict(_ facts: RequestFacts, policy: GatePolicy, hint: KeyIdentifier? = nil, body: BodyEvidence = .notStored) async -> Verdict {
-    switch await examine(facts, policy: policy, hint: hint) {
+  func verdict(_ request: SentRequest, policy: GatePolicy, hint: KeyIdentifier? = nil, body: BodyEvidence = .notStored) async -> Verdict {
+    switch await examine(request, policy: policy, hint: hint) {
     case .needsBody(let examined): await verdict(await judge(examined, body: body))
     case .judged(let judgement): await verdict(judgement)
     }
+  }
+
+  /// Steps 2 to 5, and step 7 where no body has to be read.
+  func examine(_ request: SentRequest, policy: GatePolicy, hint: KeyIdentifier? = nil) async -> Examination {
+    await examine(request.withFacts { read($0, policy: policy) }, hint: hint)
   }
 
   private func verdict(_ judgement: consuming Judgement) async -> Verdict {
@@ -156,10 +161,10 @@ struct SignedRequestParts {
     return Array(("{" + members.map { "\"\($0)\":\"\($1)\"" }.joined(separator: ",") + "}").utf8)
   }
 
-  var facts: RequestFacts {
+  var facts: SentRequest {
     let clientData = self.clientData
     let assertion = device.assertion(over: clientData, counter: counter, app: signsForApp)
-    return RequestFacts(
+    return SentRequest(
       method: Array(method.utf8), normalPath: Array(path.utf8), rawPath: Array(path.utf8), query: query.map { Array($0.utf8) },
       host: Array(host.utf8), defaultPort: 443, assertion: sentAssertion ?? .one(Array(Base64.encode(assertion.span).utf8)),
       clientData: sentClientData ?? .one(Array(Base64.encode(changesClientData(clientData).span).utf8)),
@@ -168,11 +173,45 @@ struct SignedRequestParts {
   }
 }
 
-extension RequestFacts {
+/// The parts of a head, kept until the gate looks at them.
+struct SentRequest {
+  var method: [UInt8]
+  var normalPath: [UInt8]
+  var rawPath: [UInt8]
+  var query: [UInt8]?
+  var host: [UInt8]
+  var defaultPort: UInt16
+  var assertion: FieldInput
+  var clientData: FieldInput
+  var keyID: FieldInput
+  var body: BodyLength
+
   /// The same request with another body.
-  func with(body: BodyLength) -> RequestFacts {
-    RequestFacts(
-      method: method, normalPath: normalPath, rawPath: rawPath, query: query, host: host, defaultPort: defaultPort, assertion: assertion,
-      clientData: clientData, keyID: keyID, body: body)
+  func with(body: BodyLength) -> SentRequest {
+    var other = self
+    other.body = body
+    return other
+  }
+
+  /// Lends what the gate looks at.
+  func withFacts<Result: ~Copyable>(_ look: (RequestFacts) -> Result) -> Result {
+    var head = [UInt8]()
+    func place(_ bytes: [UInt8]) -> ByteRange {
+      defer { head += bytes }
+      return ByteRange(start: head.count, count: bytes.count)
+    }
+    func place(_ input: FieldInput) -> FieldLookup {
+      switch input {
+      case .absent: .absent
+      case .one(let value): .one(place(value))
+      case .repeated: .repeated
+      }
+    }
+    let (method, rawPath, query, host) = (place(method), place(rawPath), place(query ?? []), place(host))
+    let (assertion, clientData, keyID) = (place(assertion), place(clientData), place(keyID))
+    return look(
+      RequestFacts(
+        head: head.span, method: method, normalPath: normalPath.span, rawPath: rawPath, query: query, host: host, defaultPort: defaultPort,
+        assertion: assertion, clientData: clientData, keyID: keyID, body: body))
   }
 }
