@@ -189,15 +189,36 @@ static inline int clinux_send_datagram(const uint8_t *path, size_t path_count, c
 static inline void clinux_write_number(char *end, unsigned number) {
   for (int digit = 0; digit < 10; digit++, number /= 10) *--end = (char)('0' + number % 10);
 }
+/* Takes the number that process `between` found out before it ended; `error` when it could not be started. Closes the pipe. */
+static inline int clinux_await_number(int between, int error, const int told[2]) {
+  int number = error;
+  ssize_t got = 0;
+  close(told[1]);
+  if (error == 0) {
+    do got = read(told[0], &number, sizeof number); while (got < 0 && errno == EINTR);
+    if (got != sizeof number) number = -ECHILD;
+    while (waitpid(between, NULL, 0) < 0 && errno == EINTR) {}
+  }
+  close(told[0]);
+  return number;
+}
 /* Starts a program with descriptors from 3 on and no others beyond the standard ones. The variables from `numbered` on end in ten
-   digits, which become the new process's number: only the child knows it, and between fork and exec it may call nothing but the kernel.
+   digits, which become the new process's number: only the process itself knows it, and between fork and exec it may call nothing but the
+   kernel. It is no child of this one but of a process between the two, which ends at once, and so the service manager's own (or process
+   1's): a service manager that cannot wait for its main process does not wait when it stops it either, and cuts its draining short.
    The process's number, or the negative errno. */
 static inline int clinux_start_successor(
     char *const *arguments, char *const *variables, const int *descriptors, int count, int numbered) {
-  int parked[1100];
+  int parked[1100], told[2];
   if (count > 1100) return -E2BIG;
-  int number = fork();
-  if (number != 0) return number < 0 ? -errno : number;
+  if (pipe2(told, O_CLOEXEC) != 0) return -errno;
+  int between = fork();
+  if (between != 0) return clinux_await_number(between, between < 0 ? -errno : 0, told);
+  int number = _Fork();
+  if (number != 0) {
+    if (number < 0) number = -errno;
+    _exit(write(told[1], &number, sizeof number) == sizeof number ? 0 : 127);
+  }
   for (int i = numbered; variables[i]; i++) clinux_write_number(variables[i] + strlen(variables[i]), (unsigned)getpid());
   for (int i = 0; i < count; i++)
     if ((parked[i] = fcntl(descriptors[i], F_DUPFD_CLOEXEC, 3 + count)) < 0) _exit(127);

@@ -1,6 +1,7 @@
 import CLinux
 
-/// Another process of the same program that takes the listening sockets over: the new binary.
+/// Another process of the same program that takes the listening sockets over: the new binary. It is no child of this process, so that a
+/// service manager can wait for it.
 public final class Successor: Sendable {
   /// Its process number.
   public let process: Int32
@@ -44,21 +45,14 @@ public final class Successor: Sendable {
   /// Waits until it says that it serves; false when it ended, or has said nothing within the time, and then it is ended. Blocks the
   /// calling thread.
   public func waitUntilReady(milliseconds: Int) -> Bool {
-    if clinux_wait_for_byte(word, Int32(clamping: milliseconds)) == 1 { return true }
-    _ = kill(process, SIGTERM)
-    return false
+    let answer = clinux_wait_for_byte(word, Int32(clamping: milliseconds))
+    // Once it has ended, its number may be another's.
+    if answer < 0 { end() }
+    return answer == 1
   }
 
   /// Ends it: the process that started it is to end too.
   public func end() { _ = kill(process, SIGTERM) }
-
-  /// Takes the kernel's record of it away, once it has ended.
-  public func reap() {
-    for _ in 0..<100 {
-      guard waitpid(process, nil, WNOHANG) == 0 else { return }
-      usleep(10_000)
-    }
-  }
 
   /// Tells the process that started this one, if it waits for that, that this one serves.
   public static func announce(in environment: (String) -> String?) {

@@ -1,4 +1,5 @@
 import Administration
+import CLinux
 import Configuration
 import EventLoop
 import Exchange
@@ -13,6 +14,10 @@ extension RunningGate {
   /// stays as it is.
   func handOver() async {
     guard !isStopping else { return }
+    guard getpid() != 1 else {
+      return diagnostics.note(
+        .error, "process 1 of a container cannot hand over, for its end is everybody's: start another container; this one goes on serving")
+    }
     diagnostics.note(.notice, "starting \(program) to hand over to it")
     let successor: Successor
     do throws(SuccessorFailure) {
@@ -25,7 +30,6 @@ extension RunningGate {
     let isReady = await waiting.run { successor.waitUntilReady(milliseconds: Self.patienceMilliseconds) } ?? false
     self.successor = nil
     guard isReady else {
-      _ = await waiting.run { successor.reap() }
       return diagnostics.note(
         .error, "process \(successor.process) did not come to serve, see its own lines above; this one goes on serving")
     }

@@ -75,11 +75,15 @@ import Testing
     gate.process.signal(SIGUSR2)
     #expect(eventually(within: 30_000) { gate.log.contains("has taken over") })
     #expect(gate.process.isRunning)
+    // A service manager can wait for its own children alone.
+    let next = try OtherProcess(successorOf: gate)
+    #expect(next.parent != nil && next.parent != gate.process.identifier)
     #expect(try exchange(port: gate.port, ReloadTests.get).text == "hello")
     mayAnswer.open()
     let answer = try client.readAnswer()
     #expect(answer.text == "hello" && answer.value("Connection") == "close")
-    try successor(of: gate).kill()
+    #expect(gate.process.wait(milliseconds: 30_000) == .exited(0), "\(gate.log)")
+    next.kill()
   }
 
   @Test func theFileOfAUnixSocketStaysForWhoTookItOver() throws {
@@ -155,6 +159,13 @@ final class OtherProcess {
     let status = (try? String(contentsOfFile: "/proc/\(identifier)/stat", encoding: .utf8)) ?? ""
     guard let behindName = status.lastIndex(of: ")") else { return false }
     return !status[behindName...].hasPrefix(") Z")
+  }
+
+  /// The process that can wait for it.
+  var parent: pid_t? {
+    let status = (try? String(contentsOfFile: "/proc/\(identifier)/status", encoding: .utf8)) ?? ""
+    let line = status.split(separator: "\n").first { $0.hasPrefix("PPid:") }
+    return line.flatMap { pid_t($0.dropFirst(5).drop { $0.isWhitespace }) }
   }
 
   func signal(_ number: Int32) { if isRunning { Glibc.kill(identifier, number) } }
