@@ -7,7 +7,7 @@ import Testing
     for mode in [GatePolicy.Mode.enforce, .monitor] {
       var policy = GatePolicy()
       policy.mode = mode
-      let admission = Admission.open(under: policy)
+      let admission = Admission.open(under: SharedPolicy(policy))
       let isAdmitted = admission != nil
       #expect(!isAdmitted)
     }
@@ -16,7 +16,7 @@ import Testing
   @Test func theUpstreamOfAnOpenRouteSeesNoVerdict() throws {
     var policy = GatePolicy()
     policy.mode = .off
-    guard let admission = Admission.open(under: policy) else {
+    guard let admission = Admission.open(under: SharedPolicy(policy)) else {
       Issue.record("an open route was not admitted")
       return
     }

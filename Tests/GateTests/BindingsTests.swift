@@ -43,7 +43,7 @@ import Testing
 
   private static func code(_ json: [UInt8], _ request: SentRequest, _ policy: GatePolicy = policy([])) -> ProblemCode? {
     guard let clientData = try? ClientData(json: json.span) else { return .clientDataMalformed }
-    return request.withFacts { Bindings.compare(clientData, in: json.span, with: $0, under: policy)?.code }
+    return request.withFacts { Bindings.compare(clientData, in: json.span, with: $0, under: SharedPolicy(policy))?.code }
   }
 
   @Test func aBoundMemberThatIsMissingIsAMismatch() {

@@ -45,7 +45,7 @@ import Testing
       Self.imports + """
         func forward(_ admission: consuming Admission) {}
         func answer(_ refusal: Refusal) {}
-        func use(_ gate: Gate, _ facts: RequestFacts, _ policy: GatePolicy, _ body: ReadBody) async {
+        func use(_ gate: Gate, _ facts: RequestFacts, _ policy: SharedPolicy, _ body: ReadBody) async {
           switch await gate.examine(gate.read(facts, policy: policy), hint: nil) {
           case .needsBody(let examined): await use(gate, await gate.judge(examined, body: .read(body)))
           case .judged(let judgement): await use(gate, judgement)

@@ -80,7 +80,7 @@ actor UpstreamStage {
   func admission() -> Admission {
     var policy = GatePolicy()
     policy.mode = .off
-    guard let admission = Admission.open(under: policy) else { preconditionFailure("an open route was not admitted") }
+    guard let admission = Admission.open(under: SharedPolicy(policy)) else { preconditionFailure("an open route was not admitted") }
     return admission
   }
 

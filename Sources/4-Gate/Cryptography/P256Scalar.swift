@@ -19,9 +19,13 @@ struct P256Scalar: Equatable {
     }
     guard content.count - start <= 32 else { return nil }
     words = [0, 0, 0, 0]
-    for index in start..<content.count {
-      let place = content.count - 1 - index
-      words[3 - place / 8] |= UInt64(content[index]) << UInt64(place % 8 * 8)
+    var end = content.count
+    for place in (0..<4).reversed() where end > start {
+      let wordStart = max(start, end - 8)
+      var word: UInt64 = 0
+      for index in wordStart..<end { word = word << 8 | UInt64(content[index]) }
+      words[place] = word
+      end = wordStart
     }
     guard self.isBelow(Self.order), !isZero else { return nil }
   }

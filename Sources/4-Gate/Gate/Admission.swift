@@ -31,20 +31,20 @@ public struct Admission: ~Copyable {
 
 extension Admission {
   /// For a route without a gate; nil for any other, which must be examined.
-  public static func open(under policy: GatePolicy) -> Admission? {
+  public static func open(under policy: SharedPolicy) -> Admission? {
     guard policy.mode == .off else { return nil }
     return Admission(.open, Decision(mode: .off, outcome: .open))
   }
 
   /// For a request that failed a check on a route that only monitors; nil on any other.
-  static func monitored(_ failure: CheckFailure, under policy: GatePolicy, _ trace: GateTrace) -> Admission? {
+  static func monitored(_ failure: CheckFailure, under policy: SharedPolicy, _ trace: GateTrace) -> Admission? {
     guard policy.mode == .monitor else { return nil }
     return Admission(.unverified(failure.code), Decision(failure, .unverified, policy.mode, trace))
   }
 
   /// For a request that the store could not judge, on a route that admits it then (`on_store_failure: allow`); nil on any other, and
   /// when the store may have accepted it without saying so, since a copy of it might then pass twice.
-  static func unjudged(_ failure: CheckFailure, under policy: GatePolicy, _ trace: GateTrace) -> Admission? {
+  static func unjudged(_ failure: CheckFailure, under policy: SharedPolicy, _ trace: GateTrace) -> Admission? {
     guard policy.admitsOnStoreFailure, policy.mode == .enforce, failure.code == .storeUnavailable, !failure.isOutcomeUnknown else {
       return nil
     }
@@ -53,9 +53,9 @@ extension Admission {
 
   /// For a verified assertion that the store accepts in one atomic step (step 8).
   static func verified(
-    _ request: consuming SignedRequest, under policy: GatePolicy, seenAt: Int, _ trace: inout GateTrace
+    _ request: consuming SignedRequest, under policy: SharedPolicy, seenAt: Int, _ trace: inout GateTrace
   ) async throws(StoreFailure) -> CommittedRequest {
-    let key = request.key
+    let key = request.key.key
     let counter = request.assertion.counter
     guard request.assertion.keyIdentifier == key.identifier else { return .refused(.keyUnknown) }
     let commit = Commit(

@@ -15,7 +15,7 @@ enum Bindings {
   ///
   /// `json` is what the client data was read from.
   static func compare(
-    _ clientData: ClientData, in json: Span<UInt8>, with facts: RequestFacts, under policy: GatePolicy
+    _ clientData: ClientData, in json: Span<UInt8>, with facts: RequestFacts, under policy: SharedPolicy
   ) -> Failure? {
     if let failure = compareMethod(clientData, json, facts, policy) { return failure }
     if let failure = comparePath(clientData, json, facts, policy) { return failure }
@@ -25,7 +25,7 @@ enum Bindings {
   }
 
   private static func compareMethod(
-    _ clientData: ClientData, _ json: Span<UInt8>, _ facts: RequestFacts, _ policy: GatePolicy
+    _ clientData: ClientData, _ json: Span<UInt8>, _ facts: RequestFacts, _ policy: SharedPolicy
   ) -> Failure? {
     guard let method = clientData.method else {
       return policy.binding.contains(.method)
@@ -36,7 +36,7 @@ enum Bindings {
   }
 
   private static func comparePath(
-    _ clientData: ClientData, _ json: Span<UInt8>, _ facts: RequestFacts, _ policy: GatePolicy
+    _ clientData: ClientData, _ json: Span<UInt8>, _ facts: RequestFacts, _ policy: SharedPolicy
   ) -> Failure? {
     guard let path = clientData.path else {
       return policy.binding.contains(.path)
@@ -51,7 +51,7 @@ enum Bindings {
   }
 
   private static func compareQuery(
-    _ clientData: ClientData, _ json: Span<UInt8>, _ facts: RequestFacts, _ policy: GatePolicy
+    _ clientData: ClientData, _ json: Span<UInt8>, _ facts: RequestFacts, _ policy: SharedPolicy
   ) -> Failure? {
     // A lone `?` and "" are no query.
     guard let query = clientData.query else {
@@ -63,7 +63,7 @@ enum Bindings {
   }
 
   private static func compareHost(
-    _ clientData: ClientData, _ json: Span<UInt8>, _ facts: RequestFacts, _ policy: GatePolicy
+    _ clientData: ClientData, _ json: Span<UInt8>, _ facts: RequestFacts, _ policy: SharedPolicy
   ) -> Failure? {
     guard let host = clientData.host else {
       return policy.binding.contains(.host)
@@ -74,7 +74,7 @@ enum Bindings {
       ? nil : Failure(code: .hostMismatch, detail: "The client data was signed for another host.")
   }
 
-  private static func demandBody(_ clientData: ClientData, _ policy: GatePolicy) -> Failure? {
+  private static func demandBody(_ clientData: ClientData, _ policy: SharedPolicy) -> Failure? {
     clientData.bodyDigest == nil && policy.binding.contains(.body)
       ? Failure(code: .bodyMismatch, detail: "The client data lacks bodySHA256, which this route demands.") : nil
   }

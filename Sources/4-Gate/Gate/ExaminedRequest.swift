@@ -6,7 +6,7 @@ import Store
 public struct ReadRequest: ~Copyable {
   let inputs: Result<RequestInputs, CheckFailure>
   let hasNoBody: Bool
-  let policy: GatePolicy
+  let policy: SharedPolicy
 }
 
 /// A request whose head passed every check that needs no body. It is good for one question: ``Gate/judge(_:body:)``.
@@ -31,10 +31,10 @@ public struct ExaminedRequest: ~Copyable {
   }
 
   let ground: Ground
-  let policy: GatePolicy
+  let policy: SharedPolicy
   var trace: GateTrace
 
-  init(_ ground: consuming Ground, policy: GatePolicy, trace: GateTrace) {
+  init(_ ground: consuming Ground, policy: SharedPolicy, trace: GateTrace) {
     self.ground = ground
     self.policy = policy
     self.trace = trace
@@ -44,10 +44,10 @@ public struct ExaminedRequest: ~Copyable {
 /// A request that passed every check but the store's. It is good for one question: ``Gate/admit(_:)``.
 public struct PassedRequest: ~Copyable {
   let request: SignedRequest
-  let policy: GatePolicy
+  let policy: SharedPolicy
   var trace: GateTrace
 
-  init(_ request: consuming SignedRequest, policy: GatePolicy, trace: GateTrace) {
+  init(_ request: consuming SignedRequest, policy: SharedPolicy, trace: GateTrace) {
     self.request = request
     self.policy = policy
     self.trace = trace
@@ -57,7 +57,7 @@ public struct PassedRequest: ~Copyable {
 /// A request whose signature was verified, and what remains to be done with it.
 struct SignedRequest: ~Copyable {
   let assertion: VerifiedAssertion
-  let key: EnrolledKey
+  let key: CachedKey
   /// What *commit* marks used; nil for `client_data: body`.
   let challenge: ChallengeMark?
   /// What the body's digest must be; nil when the body was signed itself or is not bound.

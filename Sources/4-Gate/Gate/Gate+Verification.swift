@@ -36,14 +36,14 @@ extension Gate {
   }
 
   /// What of step 4 can be judged before the key is known: no enrolled key could pass otherwise.
-  func checkAppAndCounter(_ inputs: RequestInputs, _ policy: GatePolicy) throws(CheckFailure) {
+  func checkAppAndCounter(_ inputs: RequestInputs, _ policy: SharedPolicy) throws(CheckFailure) {
     try apps.check(rpIDHash: inputs.assertion.decoded.rpIDHash, under: policy)
     guard inputs.assertion.decoded.counter > 0 else { throw CheckFailure(.outOfOrder) }
   }
 
   /// The second half of step 3 to step 5: the key is found, allowed on this route now, the assertion made for its app, and signed by it.
   func verify(
-    _ inputs: RequestInputs, clientDataHash: SHA256Digest, challenge: OpenedChallenge?, _ policy: GatePolicy, hint: KeyIdentifier?,
+    _ inputs: RequestInputs, clientDataHash: SHA256Digest, challenge: OpenedChallenge?, _ policy: SharedPolicy, hint: KeyIdentifier?,
     _ trace: inout GateTrace
   ) async throws(CheckFailure) -> ExaminedRequest.Ground {
     let nonce = inputs.assertion.nonce(clientDataHash: clientDataHash)
@@ -60,9 +60,10 @@ extension Gate {
       try checkAppAndCounter(inputs, policy)
       return .storeAway(error, bodyDigest: inputs.clientData.bodyDigest)
     }
-    let key = signer.cached.key
-    trace.key = key.identifier
-    let mark = try mark(challenge, for: key.identifier, inputs)
+    let key = signer.cached
+    let identifier = key.key.identifier
+    trace.key = identifier
+    let mark = try mark(challenge, for: identifier, inputs)
     let rpIDHash = signer.rpIDHash
     switch inputs.assertion.verdict(signature: signer.proof, clientDataHash: clientDataHash, rpIDHash: rpIDHash) {
     case .refused(let refusal): throw CheckFailure(refusal)
@@ -73,9 +74,14 @@ extension Gate {
 
   /// The named key, once its signature is verified.
   private func namedSigner(
-    _ identifier: KeyIdentifier, _ inputs: RequestInputs, nonce: SHA256Digest, _ policy: GatePolicy, _ trace: inout GateTrace
+    _ identifier: KeyIdentifier, _ inputs: RequestInputs, nonce: SHA256Digest, _ policy: SharedPolicy, _ trace: inout GateTrace
   ) async throws(CheckFailure) -> Signer {
-    guard let cached = try await enrolledKey(among: [identifier], &trace) else {
+    let cached: CachedKey
+    if let found = keys.find(identifier) {
+      cached = found
+    } else if let found = try await enrolledKey(among: [identifier], &trace) {
+      cached = found
+    } else {
       throw CheckFailure(.keyUnknown, "No key with this identifier is enrolled here.")
     }
     let rpIDHash = try apps.check(cached.key, under: policy)
@@ -90,7 +96,7 @@ extension Gate {
   /// The key that the signature itself determines (wire.md, Key recovery): the connection's last one if it verifies, else the one among
   /// the recovered candidates that is enrolled.
   private func recoveredSigner(
-    _ inputs: RequestInputs, nonce: SHA256Digest, _ policy: GatePolicy, hint: KeyIdentifier?, _ trace: inout GateTrace
+    _ inputs: RequestInputs, nonce: SHA256Digest, _ policy: SharedPolicy, hint: KeyIdentifier?, _ trace: inout GateTrace
   ) async throws(CheckFailure) -> Signer {
     try checkAppAndCounter(inputs, policy)
     let assertion = inputs.assertion

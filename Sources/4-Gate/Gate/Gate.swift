@@ -25,11 +25,11 @@ public final class Gate {
   }
 
   /// Step 2: the inputs, and the head as the client data has it. What is too large is refused before anything that costs.
-  public func read(_ facts: RequestFacts, policy: GatePolicy) -> ReadRequest {
+  public func read(_ facts: RequestFacts, policy: SharedPolicy) -> ReadRequest {
     ReadRequest(inputs: inputs(facts, policy), hasNoBody: facts.body.isEmpty, policy: policy)
   }
 
-  private func inputs(_ facts: RequestFacts, _ policy: GatePolicy) -> Result<RequestInputs, CheckFailure> {
+  private func inputs(_ facts: RequestFacts, _ policy: SharedPolicy) -> Result<RequestInputs, CheckFailure> {
     if case .known(let byteCount) = facts.body, byteCount > policy.bodyBytesMax { return .failure(.bodyTooLarge) }
     do throws(CheckFailure) {
       return .success(try RequestInputs(facts, under: policy))
@@ -83,7 +83,7 @@ public final class Gate {
 
   /// Everything that needs no body.
   private func examineHead(
-    _ inputs: RequestInputs, _ policy: GatePolicy, hint: KeyIdentifier?, _ trace: inout GateTrace
+    _ inputs: RequestInputs, _ policy: SharedPolicy, hint: KeyIdentifier?, _ trace: inout GateTrace
   ) async throws(CheckFailure) -> ExaminedRequest.Ground {
     trace.key = inputs.key
     guard policy.clientData == .json else {
@@ -101,7 +101,7 @@ public final class Gate {
 
   /// Everything from the body on, but for the store's word. `body` is nil where it was not asked for.
   private func finish(
-    _ ground: consuming ExaminedRequest.Ground, body: ReadBody?, _ policy: GatePolicy, _ trace: inout GateTrace
+    _ ground: consuming ExaminedRequest.Ground, body: ReadBody?, _ policy: SharedPolicy, _ trace: inout GateTrace
   ) async throws(CheckFailure) -> Judgement {
     switch consume ground {
     case .signed(let request):
@@ -126,9 +126,9 @@ public final class Gate {
   }
 
   private func commit(
-    _ request: consuming SignedRequest, _ policy: GatePolicy, _ trace: inout GateTrace
+    _ request: consuming SignedRequest, _ policy: SharedPolicy, _ trace: inout GateTrace
   ) async throws(CheckFailure) -> Admission {
-    let key = request.key.identifier
+    let key = request.key.key.identifier
     let committed: CommittedRequest
     do throws(StoreFailure) {
       committed = try await Admission.verified(request, under: policy, seenAt: clock.unixSeconds(), &trace)
@@ -146,7 +146,7 @@ public final class Gate {
   }
 
   /// What a failed check means on this route: a remark to the upstream where it only monitors, a refusal everywhere else.
-  private func answer(_ failure: CheckFailure, _ policy: GatePolicy, _ trace: GateTrace) -> Verdict {
+  private func answer(_ failure: CheckFailure, _ policy: SharedPolicy, _ trace: GateTrace) -> Verdict {
     if let admission = Admission.monitored(failure, under: policy, trace) { return .admit(admission) }
     var refusal = Refusal(code: failure.code, detail: failure.detail, place: .route)
     refusal.decision = Decision(failure, .refused, policy.mode, trace)
@@ -159,7 +159,7 @@ public final class Gate {
     return .refuse(refusal)
   }
 
-  private func judgement(_ failure: CheckFailure, _ policy: GatePolicy, _ trace: GateTrace) -> Judgement {
+  private func judgement(_ failure: CheckFailure, _ policy: SharedPolicy, _ trace: GateTrace) -> Judgement {
     switch answer(failure, policy, trace) {
     case .admit(let admission): return .admit(admission)
     case .refuse(let refusal): return .refuse(refusal)

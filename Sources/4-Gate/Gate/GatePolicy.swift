@@ -91,3 +91,17 @@ public struct GatePolicy: Sendable {
   /// The defaults of config.md.
   public init() {}
 }
+
+/// A route's policy as requests hold on to it: by reference, for the policy itself would be copied with all its parts at each step.
+@dynamicMemberLookup
+public final class SharedPolicy: Sendable {
+  /// The policy.
+  public let value: GatePolicy
+
+  /// Shares a policy.
+  public init(_ value: GatePolicy) { self.value = value }
+
+  /// A part of the policy.
+  @inlinable
+  public subscript<Part>(dynamicMember part: KeyPath<GatePolicy, Part>) -> Part { value[keyPath: part] }
+}

@@ -143,19 +143,18 @@ struct JSONObjectReader: ~Copyable, ~Escapable {
     guard take(UInt8(ascii: "\"")) else { throw .syntax }
     let start = position
     var hasEscapes = false
-    while let byte = peek() {
-      switch byte {
+    while true {
+      position = bytes.endOfPlainJSON(from: position)
+      switch peek() {
       case UInt8(ascii: "\""):
         position += 1
         return JSONString(range: ByteRange(from: start, to: position - 1), hasEscapes: hasEscapes)
       case UInt8(ascii: "\\"):
         hasEscapes = true
         try skipEscape()
-      case 0..<0x20: throw .syntax
-      default: position += 1
+      default: throw .syntax
       }
     }
-    throw .syntax
   }
 
   private mutating func skipEscape() throws(JSONFailure) {

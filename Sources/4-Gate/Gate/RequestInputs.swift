@@ -15,7 +15,7 @@ final class RequestInputs: Sendable {
   let key: KeyIdentifier?
 
   /// Reads what the profile of `policy` asks for, and compares the client data with the head that it came with.
-  init(_ facts: RequestFacts, under policy: GatePolicy) throws(CheckFailure) {
+  init(_ facts: RequestFacts, under policy: SharedPolicy) throws(CheckFailure) {
     assertion = try Self.assertion(facts)
     if policy.clientData == .json {
       let bytes = try Self.clientData(facts)

@@ -1,8 +1,9 @@
 public import AppAttest
+import Bytes
 public import Cryptography
 
-/// An enrolled key with its public key decoded: what a verification needs.
-public struct CachedKey {
+/// An enrolled key with its public key decoded: what a verification needs. An object, since every request is handed one.
+public final class CachedKey {
   /// What never changes about the key.
   public let key: EnrolledKey
   /// Its public key, ready to verify.
@@ -24,72 +25,77 @@ public final class KeyCache {
   /// Keys that a worker remembers.
   public static let defaultCapacity = 65_536
 
-  private struct Slot {
-    var cached: CachedKey
-    var wasUsed: Bool
-  }
-
-  private let capacity: Int
-  private var slots: [Slot?] = []
-  private var free: [Int] = []
-  private var places: [KeyIdentifier: Int] = [:]
-  private var hand = 0
+  private let slots: Guarded<KeySlots>
 
   /// An empty cache for at most `capacity` keys.
   public init(capacity: Int = KeyCache.defaultCapacity) {
     precondition(capacity > 0)
-    self.capacity = capacity
+    slots = Guarded(KeySlots(capacity: capacity))
   }
 
   /// Number of keys it holds.
-  public var count: Int { places.count }
+  public var count: Int { slots.value.places.count }
 
   /// The key, if it is remembered.
-  public func find(_ identifier: KeyIdentifier) -> CachedKey? {
-    guard let place = places[identifier] else { return nil }
-    slots[place]?.wasUsed = true
-    return slots[place]?.cached
-  }
+  public func find(_ identifier: KeyIdentifier) -> CachedKey? { slots.value.find(identifier) }
 
   /// Remembers a key.
-  public func insert(_ cached: CachedKey) {
+  public func insert(_ cached: CachedKey) { slots.value.insert(cached) }
+
+  /// Forgets a key: the store has it no longer.
+  public func remove(_ identifier: KeyIdentifier) { slots.value.remove(identifier) }
+}
+
+/// The cache's keys, each in its slot, and where the hand is.
+private struct KeySlots {
+  private let capacity: Int
+  private var keys: [CachedKey?] = []
+  /// By slot: whether its key was asked for since the hand came by.
+  private var wereUsed: [Bool] = []
+  private var free: [Int] = []
+  private(set) var places: [KeyIdentifier: Int] = [:]
+  private var hand = 0
+
+  init(capacity: Int) { self.capacity = capacity }
+
+  mutating func find(_ identifier: KeyIdentifier) -> CachedKey? {
+    guard let place = places[identifier] else { return nil }
+    wereUsed[place] = true
+    return keys[place]
+  }
+
+  mutating func insert(_ cached: CachedKey) {
     let identifier = cached.key.identifier
-    let slot = Slot(cached: cached, wasUsed: false)
-    if let place = places[identifier] {
-      slots[place] = slot
-      return
-    }
-    let place: Int
-    if let last = free.popLast() {
-      place = last
-      slots[place] = slot
-    } else if slots.count < capacity {
-      place = slots.count
-      slots.append(slot)
-    } else {
-      place = evict()
-      slots[place] = slot
-    }
+    let place = places[identifier] ?? vacantSlot()
+    keys[place] = cached
+    wereUsed[place] = false
     places[identifier] = place
   }
 
-  /// Forgets a key: the store has it no longer.
-  public func remove(_ identifier: KeyIdentifier) {
+  mutating func remove(_ identifier: KeyIdentifier) {
     guard let place = places.removeValue(forKey: identifier) else { return }
-    slots[place] = nil
+    keys[place] = nil
     free.append(place)
   }
 
+  private mutating func vacantSlot() -> Int {
+    if let last = free.popLast() { return last }
+    guard keys.count < capacity else { return evict() }
+    keys.append(nil)
+    wereUsed.append(false)
+    return keys.count - 1
+  }
+
   /// Frees the first slot from the hand on whose key was not used since the hand came by. All slots are taken.
-  private func evict() -> Int {
+  private mutating func evict() -> Int {
     while true {
       let place = hand
       hand = (hand + 1) % capacity
-      guard let slot = slots[place] else { continue }
-      if slot.wasUsed {
-        slots[place]?.wasUsed = false
+      guard let cached = keys[place] else { continue }
+      if wereUsed[place] {
+        wereUsed[place] = false
       } else {
-        places.removeValue(forKey: slot.cached.key.identifier)
+        places.removeValue(forKey: cached.key.identifier)
         return place
       }
     }

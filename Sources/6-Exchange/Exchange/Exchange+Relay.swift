@@ -36,7 +36,7 @@ extension Exchange {
   }
 
   private func form(of answer: ResponseHead, _ route: ServedRoute) -> AnswerForm {
-    let policy = route.settings.policy
+    let policy = route.policy
     let framing = answer.framing(forClient: head.version)
     let keepsAlive = ConnectionReuse.ofClient(
       requestKeepsAlive: head.keepsAlive, requestBodyEnded: connection.body.hasEnded, answerFraming: framing,

@@ -33,7 +33,11 @@ final class Exchange {
   private(set) var worker: WorkerContext
   private let serving: Serving
   let connection: DownstreamConnection
-  var record: ExchangeRecord
+  private let guardedRecord: Guarded<ExchangeRecord>
+  var record: ExchangeRecord {
+    _read { yield guardedRecord.value }
+    _modify { yield &guardedRecord.value }
+  }
   /// Whether the client was told to go on with its body.
   var hasContinued = false
   /// When the request began to go to the upstream.
@@ -47,7 +51,7 @@ final class Exchange {
     self.worker = worker
     self.serving = serving
     self.connection = connection
-    record = ExchangeRecord(identifier: worker.nextIdentifier(), startedAt: worker.loop.now)
+    guardedRecord = Guarded(ExchangeRecord(identifier: worker.nextIdentifier(), startedAt: worker.loop.now))
   }
 
   /// Serves requests until the connection ends or is idle.
@@ -186,14 +190,14 @@ final class Exchange {
   private func serve(_ route: ServedRoute, _ path: RequestPath) async -> Afterwards {
     let fields = connection.listener.fieldPolicies[record.route ?? 0]
     if let refusal = head.prepareFields(fields, believesForwarding: connection.believesForwarding) { return await refuseHead(refusal) }
-    if let admission = Admission.open(under: route.settings.policy) {
+    if let admission = Admission.open(under: route.policy) {
       if case .length(let count) = head.framing, count > route.settings.streamedBodyBytesMax {
         return await refuse(.bodyTooLarge, "the body is longer than this route takes")
       }
       return await forward(route, path, admission, slot: nil, spool: nil)
     }
     let gateStart = Instant.now
-    let examination = await worker.gate.examine(read(path, under: route.settings.policy), hint: connection.likelyKey.value)
+    let examination = await worker.gate.examine(read(path, under: route.policy), hint: connection.likelyKey.value)
     record.gateNanoseconds = Instant.now.nanoseconds - gateStart.nanoseconds
     switch consume examination {
     case .needsBody(let examined): return await readBody(route, path, examined)
@@ -203,7 +207,7 @@ final class Exchange {
 
   /// Steps 6 and 7 of wire.md: only a request whose signature holds makes the gate hold a body.
   private func readBody(_ route: ServedRoute, _ path: RequestPath, _ examined: consuming ExaminedRequest) async -> Afterwards {
-    let policy = route.settings.policy
+    let policy = route.policy
     let memoryBytesMax = worker.limits.memory.pressure == .none ? policy.bodyMemoryBytes : min(policy.bodyMemoryBytes, Socket.readBytes)
     let spool = BodySpool(bytesMax: policy.bodyBytesMax, memoryBytesMax: memoryBytesMax, folder: worker.site.temporaryFolder)
     let evidence: BodyEvidence
@@ -264,7 +268,7 @@ final class Exchange {
   }
 
   /// Step 2 of wire.md: what the gate wants to know of the head.
-  private func read(_ path: RequestPath, under policy: GatePolicy) -> ReadRequest {
+  private func read(_ path: RequestPath, under policy: SharedPolicy) -> ReadRequest {
     head.withBytes { bytes in
       let target = head.target
       let facts = RequestFacts(

@@ -18,6 +18,9 @@ final class RouteMetrics {
   private let failOpen: Counter
   private var requests: [Int: Counter] = [:]
   private var decisions: [DecisionKey: Counter] = [:]
+  /// What was counted last, which is mostly what will be next.
+  private var lastRequest: (key: Int, counter: Counter)?
+  private var lastDecision: (key: DecisionKey, counter: Counter)?
 
   private struct DecisionKey: Hashable {
     var outcome: Decision.Outcome
@@ -35,10 +38,13 @@ final class RouteMetrics {
   func count(method: RequestMethod, status: Int, nanoseconds: UInt64) {
     duration.observe(nanoseconds: nanoseconds)
     let key = status * 16 + Int(method.rawValue)
-    if let counter = requests[key] { return counter.add() }
-    let labels = [route, MetricLabel("method", method.label), MetricLabel("code", "\(status)")]
-    let counter = registry.counter(Self.requests, labels)
+    if let lastRequest, lastRequest.key == key { return lastRequest.counter.add() }
+    let counter =
+      requests[key]
+      ?? registry.counter(
+        Self.requests, [route, MetricLabel("method", method.label), MetricLabel("code", "\(status)")])
     requests[key] = counter
+    lastRequest = (key, counter)
     counter.add()
   }
 
@@ -46,14 +52,18 @@ final class RouteMetrics {
     guard decision.outcome != .open else { return }
     if decision.mode == .enforce && decision.outcome == .unverified { failOpen.add() }
     let key = DecisionKey(outcome: decision.outcome, reason: decision.reason, replay: decision.replay)
-    if let counter = decisions[key] { return counter.add() }
-    let labels = [
+    if let lastDecision, lastDecision.key == key { return lastDecision.counter.add() }
+    let counter = decisions[key] ?? registry.counter(Self.decisions, labels(of: decision))
+    decisions[key] = counter
+    lastDecision = (key, counter)
+    counter.add()
+  }
+
+  private func labels(of decision: Decision) -> [MetricLabel] {
+    [
       route, MetricLabel("mode", decision.mode.rawValue), MetricLabel("decision", decision.outcome.rawValue),
       MetricLabel("reason", decision.reasonLabel), MetricLabel("class", decision.decisionClass?.rawValue ?? ""),
     ]
-    let counter = registry.counter(Self.decisions, labels)
-    decisions[key] = counter
-    counter.add()
   }
 }
 

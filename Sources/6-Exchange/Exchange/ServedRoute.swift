@@ -1,3 +1,4 @@
+import Gate
 import HTTP
 import Upstream
 
@@ -5,6 +6,8 @@ import Upstream
 final class ServedRoute {
   let label: String
   let settings: RouteSettings
+  /// What the gate demands.
+  let policy: SharedPolicy
   let upstream: UpstreamGroup
   let upstreamHost: UpstreamHost
   /// The upstream's `request_headers`.
@@ -20,6 +23,7 @@ final class ServedRoute {
   init(_ settings: RouteSettings, upstream: UpstreamGroup, metrics: RouteMetrics, rateNumber: Int) {
     self.rateNumber = rateNumber
     self.settings = settings
+    policy = SharedPolicy(settings.policy)
     self.upstream = upstream
     self.metrics = metrics
     label = settings.label

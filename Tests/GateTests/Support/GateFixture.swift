@@ -78,7 +78,7 @@ extension Gate {
 
   /// Steps 2 to 5, and step 7 where no body has to be read.
   func examine(_ request: SentRequest, policy: GatePolicy, hint: KeyIdentifier? = nil) async -> Examination {
-    await examine(request.withFacts { read($0, policy: policy) }, hint: hint)
+    await examine(request.withFacts { read($0, policy: SharedPolicy(policy)) }, hint: hint)
   }
 
   private func verdict(_ judgement: consuming Judgement) async -> Verdict {

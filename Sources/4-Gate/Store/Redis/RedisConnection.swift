@@ -15,12 +15,27 @@ final class RedisConnection {
   private let reader = ReplyReader()
   private let outgoing: Signal
 
-  private var output = ByteQueue()
+  /// What changes with every command, behind one guard.
+  private struct Traffic: ~Copyable {
+    var output = ByteQueue()
+    /// Bytes that were ever queued.
+    var queuedBytes: UInt64 = 0
+    var inFlight = PendingQueue()
+
+    mutating func queue(until deadline: Instant, loop: EventLoop, _ write: (inout ByteQueue) -> Void) -> PendingReply {
+      let pending = PendingReply(start: queuedBytes, deadline: deadline, loop: loop)
+      let before = output.count
+      write(&output)
+      queuedBytes += UInt64(output.count - before)
+      inFlight.append(pending)
+      return pending
+    }
+  }
+
+  private let traffic = Guarded(Traffic())
   private var input = ByteQueue()
-  /// Bytes that were ever queued, and those that the kernel took.
-  private var queuedBytes: UInt64 = 0
+  /// Bytes that the kernel took.
   private var writtenBytes: UInt64 = 0
-  private var inFlight = PendingQueue()
 
   /// Why it was closed; nil while it is open.
   private(set) var closeReason: String?
@@ -33,24 +48,20 @@ final class RedisConnection {
   }
 
   /// Commands that wait for their replies.
-  var inFlightCount: Int { inFlight.count }
+  var inFlightCount: Int { traffic.value.inFlight.count }
 
   /// Bytes that the kernel has not taken yet.
-  var unwrittenByteCount: Int { output.count }
+  var unwrittenByteCount: Int { traffic.value.output.count }
 
   /// Queues the command that `write` writes, whole. Throws when the connection is closed or full; nothing was sent then.
   func send(_ write: (inout ByteQueue) -> Void) throws(StoreFailure) -> PendingReply {
     assert(loop.isCurrent, "a connection is confined to its loop")
     if let closeReason { throw StoreFailure(outcomeUnknown: false, reason: closeReason) }
-    guard inFlight.count < inFlightMax else {
+    guard inFlightCount < inFlightMax else {
       throw StoreFailure(outcomeUnknown: false, reason: "\(inFlightMax) commands are waiting for Redis already")
     }
-    let before = output.count
-    write(&output)
     let deadline = loop.now.advanced(byMilliseconds: timeoutMilliseconds)
-    let pending = PendingReply(start: queuedBytes, deadline: deadline, loop: loop)
-    queuedBytes += UInt64(output.count - before)
-    inFlight.append(pending)
+    let pending = traffic.value.queue(until: deadline, loop: loop, write)
     outgoing.notify()
     return pending
   }
@@ -60,17 +71,17 @@ final class RedisConnection {
     var isBlocked = false
     while true {
       outgoing.reset()
-      if !isBlocked && !output.isEmpty { isBlocked = writeOut() }
+      if !isBlocked && unwrittenByteCount > 0 { isBlocked = writeOut() }
       readIn()
       guard closeReason == nil, awaited?.outcome == nil else { return }
-      let limit = min(inFlight.first?.deadline ?? .never, deadline)
+      let limit = min(oldestDeadline ?? .never, deadline)
       let outcome =
         isBlocked
         ? await loop.wait(for: .readable(socket), or: .writable(socket), until: limit)
         : await loop.wait(for: .readable(socket), or: .signal(outgoing), until: limit)
       if outcome == .ready(1) { isBlocked = false }
       guard outcome == .timedOut else { continue }
-      if let oldest = inFlight.first, oldest.deadline <= loop.now {
+      if oldestDeadline ?? .never <= loop.now {
         close("Redis did not answer within \(timeoutMilliseconds) ms")
       } else if deadline <= loop.now {
         return
@@ -78,24 +89,26 @@ final class RedisConnection {
     }
   }
 
+  private var oldestDeadline: Instant? { traffic.value.inFlight.first?.deadline }
+
   /// Closes and fails everything in flight. A command of which a byte was written may have been carried out.
   func close(_ reason: String) {
     guard closeReason == nil else { return }
     closeReason = reason
     socket.close()
     outgoing.notify()
-    while let pending = inFlight.popFirst() {
+    while let pending = traffic.value.inFlight.popFirst() {
       pending.settle(.lost(StoreFailure(outcomeUnknown: writtenBytes > pending.start, reason: reason)))
     }
-    output.removeAll()
-    output.releaseStorageIfEmpty()
+    traffic.value.output.removeAll()
+    traffic.value.output.releaseStorageIfEmpty()
   }
 
   /// Whether the kernel takes no more now.
   private func writeOut() -> Bool {
-    let before = output.count
-    let outcome = socket.write(from: &output)
-    writtenBytes += UInt64(before - output.count)
+    let before = unwrittenByteCount
+    let outcome = socket.write(from: &traffic.value.output)
+    writtenBytes += UInt64(before - unwrittenByteCount)
     switch outcome {
     case .complete: return false
     case .wouldBlock: return true
@@ -125,7 +138,7 @@ final class RedisConnection {
       case .incomplete: return
       case .malformed(let reason): close("a malformed reply of Redis: \(reason)")
       case .reply(let reply):
-        guard let pending = inFlight.popFirst() else { return close("Redis sent a reply that nothing asked for") }
+        guard let pending = traffic.value.inFlight.popFirst() else { return close("Redis sent a reply that nothing asked for") }
         pending.settle(.reply(reply))
         if let message = reply.errorMessage, Self.endsConnection(message) { close("Redis answers \(message)") }
       }
