@@ -29,9 +29,9 @@ static inline int cossl_tls_on_ticket(
   return (int)SSL_CTX_set_tlsext_ticket_key_evp_cb(context, callback);
 }
 /* The ticket's code, under HMAC-SHA256. */
-static inline int cossl_tls_set_ticket_code(EVP_MAC_CTX *context, unsigned char *key, size_t count) {
+static inline int cossl_tls_set_ticket_code(EVP_MAC_CTX *context, const unsigned char *key, size_t count) {
   OSSL_PARAM parameters[] = {
-      OSSL_PARAM_construct_octet_string(OSSL_MAC_PARAM_KEY, key, count),
+      OSSL_PARAM_construct_octet_string(OSSL_MAC_PARAM_KEY, (void *)key, count),
       OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, (char *)"SHA256", 0),
       OSSL_PARAM_construct_end(),
   };

@@ -20,11 +20,13 @@ public struct Guarded<Value: ~Copyable>: ~Copyable {
   @usableFromInline let box: UnsafeMutablePointer<Box>
 
   /// Guards `value`.
+  @inlinable
   public init(_ value: consuming Value) {
     unsafe box = UnsafeMutablePointer<Box>.allocate(capacity: 1)
     unsafe box.initialize(to: Box(value))
   }
 
+  @inlinable
   deinit {
     unsafe box.deinitialize(count: 1)
     unsafe box.deallocate()

@@ -22,6 +22,29 @@ public enum MemoryPressure: Int, Sendable, CaseIterable {
   }
 }
 
+/// When a crowd of connections has come to rest, or left, and what it freed lies idle. While much happens, memory that was freed is
+/// taken again, and to give it back would only cost.
+struct QuietAfterRelease {
+  /// So many releases make it worth while: some megabytes.
+  static let releasesMin = 1_000
+  /// With so few of them between two looks, and for so many looks, it is quiet: a second.
+  static let quietReleasesMax = 25
+  static let quietLooksMin = 4
+
+  private var known = 0
+  private var knownAtLast = 0
+  private var quietLooks = 0
+
+  /// Looks at how many releases there were in all; true once each time that it has become quiet after many.
+  mutating func isReached(releases: Int) -> Bool {
+    quietLooks = releases - known <= Self.quietReleasesMax ? quietLooks + 1 : 0
+    known = releases
+    guard quietLooks >= Self.quietLooksMin, known - knownAtLast >= Self.releasesMin else { return false }
+    knownAtLast = known
+    return true
+  }
+}
+
 /// Watches how much memory the process takes, on a thread of its own, so that work is refused while there still is memory to do it
 /// with: Swift traps when it is given none.
 public final class MemoryWatch: Sendable {
@@ -51,6 +74,7 @@ public final class MemoryWatch: Sendable {
 
   private let subject = Mutex<Subject?>(nil)
   private let level = Atomic<Int>(MemoryPressure.none.rawValue)
+  private let releases = Atomic<Int>(0)
 
   /// How short of memory the process is, as of a quarter of a second ago at most.
   public var pressure: MemoryPressure { MemoryPressure(rawValue: level.load(ordering: .relaxed)) ?? .critical }
@@ -61,17 +85,24 @@ public final class MemoryWatch: Sendable {
   /// One that sees this pressure, for tests.
   package init(pressure: MemoryPressure) { level.store(pressure.rawValue, ordering: .relaxed) }
 
+  /// Notes that somebody gave up memory of his that he may not need soon, some kilobytes: a connection that rests or ends.
+  public func noteRelease() { releases.add(1, ordering: .relaxed) }
+
   /// Begins to watch. `limit` is what the process may keep in memory, in bytes; its address space is held against RLIMIT_AS besides.
-  /// `onChange` is called on the watch's thread.
-  public func start(limit: Int, onChange: @escaping @Sendable (MemoryPressure, Use) -> Void) {
-    subject.withLock { $0 = Subject(limit: limit, addressSpace: MemoryLimit.ofAddressSpace(), onChange: onChange) }
+  /// Without one nothing is ever short, and memory is only given back. `onChange` is called on the watch's thread.
+  public func start(limit: Int?, onChange: @escaping @Sendable (MemoryPressure, Use) -> Void) {
+    if let limit {
+      subject.withLock { $0 = Subject(limit: limit, addressSpace: MemoryLimit.ofAddressSpace(), onChange: onChange) }
+    }
     NativeThread.start(name: "memory") {
       var looks = 0
+      var quiet = QuietAfterRelease()
       while true {
         let use = self.look()
         looks = self.pressure == .none ? 0 : looks + 1
         // What was freed is still the process's until it is given back; the allocator keeps it unless it is told.
-        if looks % Self.looksPerGivingBack == 1 { clinux_give_back_free_memory() }
+        let hasCalmed = quiet.isReached(releases: self.releases.load(ordering: .relaxed))
+        if hasCalmed || looks % Self.looksPerGivingBack == 1 { clinux_give_back_free_memory() }
         let isNear = use.map { $0.permille >= Self.shortPeriodPermille } ?? false
         usleep(isNear ? Self.shortPeriodMicroseconds : Self.periodMicroseconds)
       }

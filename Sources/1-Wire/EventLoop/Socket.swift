@@ -183,6 +183,9 @@ public final class Socket: WaitSource {
     }
   }
 
+  /// Says that what is written next, all of it, is the last: a layer's own end then leaves in the same segment.
+  public func expectEnd() { layer?.expectEnd() }
+
   /// Says that no more will be sent, and keeps reading: the beginning of a lingering close (RFC 9112 section 9.6).
   public func shutDownWriting() {
     guard descriptor >= 0 else { return }

@@ -20,6 +20,9 @@ open class SocketLayer {
   /// Whether bytes for the user, or the end, are waiting. What is only the layer's own business is done by the way.
   open var hasSomethingToRead: Bool { true }
 
+  /// Told that the user has nothing more to write than what it writes next, so that the layer's own end can leave with that.
+  open func expectEnd() {}
+
   /// Says that no more will be sent, as far as the socket takes it at once.
   open func finish() {}
 }

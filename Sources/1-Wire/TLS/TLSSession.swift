@@ -36,8 +36,13 @@ public final class TLSSession: SocketLayer {
   /// What broke it, for the log.
   public private(set) var failure: TLSFailure?
   private(set) var isEstablished = false
-  /// What libssl has written of the handshake and the socket has not taken: a flight leaves in one call, two tickets do too.
+  /// What libssl has written and the socket has not taken, of what leaves together: the handshake's flights, the last record and the end.
   private var flight = ByteQueue()
+  private var gathersFlight = true
+  /// Whether what is written next is the last.
+  private var expectsEnd = false
+  /// Whether close_notify was written.
+  private var hasFinished = false
 
   /// Takes `ssl` over and becomes the layer of `socket`.
   init?(_ ssl: OpaquePointer, on socket: Socket, as role: Role, received: [UInt8] = []) {
@@ -87,14 +92,19 @@ public final class TLSSession: SocketLayer {
 
   public override func write(from queue: inout ByteQueue) -> WriteOutcome {
     guard !isBroken, isEstablished else { return .failed(errno) }
+    if !flight.isEmpty { return sendFlight() }
     while !queue.isEmpty {
       ERR_clear_error()
+      gathersFlight = expectsEnd && queue.count <= Self.recordBytesMax
+      defer { gathersFlight = false }
       let count = queue.withReadable { bytes in
         unsafe bytes.withUnsafeBytes { unsafe SSL_write(ssl, $0.baseAddress, Int32(min($0.count, Self.recordBytesMax))) }
       }
       if count > 0 {
         queue.consume(Int(count))
-        continue
+        guard gathersFlight else { continue }
+        finish()
+        return sendFlight()
       }
       switch unsafe SSL_get_error(ssl, count) {
       case SSL_ERROR_WANT_WRITE: return .wouldBlock
@@ -129,9 +139,12 @@ public final class TLSSession: SocketLayer {
     return true
   }
 
+  public override func expectEnd() { expectsEnd = true }
+
   /// Sends close_notify (RFC 8446 section 6.1), if the connection takes it at once.
   public override func finish() {
-    guard !isBroken, isEstablished else { return }
+    guard !isBroken, isEstablished, !hasFinished else { return }
+    hasFinished = true
     ERR_clear_error()
     if unsafe SSL_shutdown(ssl) < 0 { ERR_clear_error() }
   }
@@ -164,7 +177,7 @@ public final class TLSSession: SocketLayer {
   }
 
   func transmit(_ buffer: UnsafeRawBufferPointer) -> TransferOutcome {
-    guard isEstablished else {
+    guard !gathersFlight && flight.isEmpty else {
       unsafe flight.append(Span(_unsafeElements: buffer.bindMemory(to: UInt8.self)))
       return .bytes(buffer.count)
     }
@@ -192,9 +205,12 @@ public final class TLSSession: SocketLayer {
     return errno
   }
 
-  func establish() { isEstablished = true }
+  func establish() {
+    isEstablished = true
+    gathersFlight = false
+  }
 
-  /// Sends what the handshake has written so far.
+  /// Sends what was gathered.
   func sendFlight() -> WriteOutcome {
     let outcome = socket.transmit(from: &flight)
     if case .failed(let error) = outcome { errno = error }

@@ -10,7 +10,7 @@ public final class TicketKeys: Sendable {
   /// Keys that still open, besides the one that seals.
   static let formerCount = 2
 
-  struct Key: Sendable {
+  final class Key: Sendable {
     let name: [UInt8]
     let cipherKey: [UInt8]
     let codeKey: [UInt8]

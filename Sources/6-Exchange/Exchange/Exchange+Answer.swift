@@ -1,4 +1,5 @@
 import Bytes
+import EventLoop
 import Gate
 import HTTP
 
@@ -43,6 +44,7 @@ extension Exchange {
     let keepsAlive = !closes && head.keepsAlive && !isLastAnswer && bodyIsOutOfTheWay
     answer.write(
       to: &connection.output, answering: head.method, version: head.version, closes: !keepsAlive, date: worker.date)
+    if !keepsAlive { connection.socket.expectEnd() }
     guard await connection.flush() else { return abandon() }
     return keepsAlive ? .keepAlive : .linger
   }

@@ -22,7 +22,7 @@ extension Exchange {
     let bytesWrittenBefore = connection.bytesWritten
     answer.writeDownstream(to: &connection.output, form: form, changes: route.responseChanges, date: worker.date)
     connection.output.appendEndOfHead()
-    let relayed = await relayBody(of: upstream, framing, as: form.framing, route, until: deadline)
+    let relayed = await relayBody(of: upstream, framing, as: form, route, until: deadline)
     let isReusable = ConnectionReuse.ofUpstream(
       answerKeepsAlive: answerKeepsAlive, answerFraming: framing, answerEnded: relayed == .ended, requestEnded: requestEnded,
       surplusBytes: upstream.input.count)
@@ -75,13 +75,14 @@ extension Exchange {
 
   /// Passes the body on as it comes; nothing more is read from the upstream before the client took what is here.
   private func relayBody(
-    of upstream: UpstreamConnection, _ framing: BodyFraming, as clientFraming: BodyFraming, _ route: ServedRoute, until deadline: Instant
+    of upstream: UpstreamConnection, _ framing: BodyFraming, as form: AnswerForm, _ route: ServedRoute, until deadline: Instant
   ) async -> Relayed {
     var decoder = BodyDecoder(framing, limits: Self.answerHeadLimits)
     // An answer that does not end soon may take hours: from then on it is relayed without the memory that its request took.
     var releaseAt = worker.loop.now.advanced(byMilliseconds: DownstreamConnection.busyMilliseconds)
     while true {
-      if let fault = move(&decoder, from: upstream, as: clientFraming) { return .brokenOff(.invalid("\(fault)")) }
+      if let fault = move(&decoder, from: upstream, as: form.framing) { return .brokenOff(.invalid("\(fault)")) }
+      if decoder.hasEnded && form.closes { connection.socket.expectEnd() }
       guard await connection.flush(until: deadline) else {
         return deadline <= worker.loop.now ? .brokenOff(.timedOut) : .clientGone
       }
@@ -105,7 +106,8 @@ extension Exchange {
       case .failed: return .brokenOff(.brokenOff)
       case .end:
         guard case .end = decoder.atEndOfInput() else { return .brokenOff(.brokenOff) }
-        if clientFraming == .chunked { ChunkedEncoder.appendEnd(to: &connection.output) }
+        if form.framing == .chunked { ChunkedEncoder.appendEnd(to: &connection.output) }
+        if form.closes { connection.socket.expectEnd() }
         return await connection.flush(until: deadline) ? .ended : .clientGone
       }
     }

@@ -109,7 +109,9 @@ extension Worker {
       exchange = Exchange(worker: resting.context, serving: serving, connection: DownstreamConnection(waking: resting))
       connections[identifier] = .busy(exchange)
     }
-    guard await exchange.run() == .closed else {
+    let end = await exchange.run()
+    exchange.worker.limits.memory.noteRelease()
+    guard end == .closed else {
       connections[identifier] = .resting(exchange.connection.rest(in: self, under: exchange.worker))
       return
     }

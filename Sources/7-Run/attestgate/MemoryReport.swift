@@ -17,7 +17,7 @@ struct MemoryReport {
       MetricFamily("attestgate_memory_limit_bytes", .gauge, "Memory that the process may take; 0 when it is not limited."))
   }
 
-  /// Starts the watch, unless memory is not to be looked at.
+  /// Starts the watch, which has nothing to judge by where memory is not bounded.
   func watch(_ watch: MemoryWatch, _ bound: Configuration.MemoryBound) {
     let bytes: Int?
     switch bound {
@@ -25,8 +25,7 @@ struct MemoryReport {
     case .automatic: bytes = MemoryLimit.ofSystem()
     case .bytes(let count): bytes = count
     }
-    guard let bytes else { return }
-    limit.set(Int64(bytes))
+    if let bytes { limit.set(Int64(bytes)) }
     let (diagnostics, gauge) = (diagnostics, pressure)
     watch.start(limit: bytes) { pressure, use in
       gauge.set(Int64(pressure.rawValue))
