@@ -13,7 +13,7 @@ public struct ByteQueue: ~Copyable {
   @inlinable
   public init() { unsafe storage = nil }
 
-  deinit { unsafe storage?.deallocate() }
+  deinit { unsafe Heap.free(storage) }
 
   /// Number of bytes waiting.
   @inlinable public var count: Int { tail - head }
@@ -53,7 +53,7 @@ public struct ByteQueue: ~Copyable {
   @inlinable
   public mutating func releaseStorageIfEmpty() {
     guard head == tail else { return }
-    unsafe storage?.deallocate()
+    unsafe Heap.free(storage)
     unsafe storage = nil
     capacity = 0
     head = 0
@@ -73,10 +73,10 @@ public struct ByteQueue: ~Copyable {
       unsafe storage.update(from: storage + head, count: waiting)
     } else {
       let larger = max(waiting + count, capacity * 2, 512)
-      let fresh = UnsafeMutablePointer<UInt8>.allocate(capacity: larger)
+      let fresh = unsafe Heap.allocate(larger).bindMemory(to: UInt8.self, capacity: larger)
       if let storage = unsafe storage {
         unsafe fresh.update(from: storage + head, count: waiting)
-        unsafe storage.deallocate()
+        unsafe Heap.free(storage)
       }
       unsafe storage = fresh
       capacity = larger

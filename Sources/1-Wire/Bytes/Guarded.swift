@@ -22,14 +22,15 @@ public struct Guarded<Value: ~Copyable>: ~Copyable {
   /// Guards `value`.
   @inlinable
   public init(_ value: consuming Value) {
-    unsafe box = UnsafeMutablePointer<Box>.allocate(capacity: 1)
+    precondition(MemoryLayout<Box>.alignment <= Heap.alignment)
+    unsafe box = unsafe Heap.allocate(MemoryLayout<Box>.size).bindMemory(to: Box.self, capacity: 1)
     unsafe box.initialize(to: Box(value))
   }
 
   @inlinable
   deinit {
     unsafe box.deinitialize(count: 1)
-    unsafe box.deallocate()
+    unsafe Heap.free(box)
   }
 
   /// The value. Changing it while it is read, or reading it while it is changed, traps.
