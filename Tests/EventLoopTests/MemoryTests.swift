@@ -15,6 +15,19 @@ import Testing
     #expect(before.next(usedPermille: permille) == after)
   }
 
+  @Test func memoryIsGivenBackOnceACrowdHasComeToRestAndNotWhileItIsBusy() {
+    var quiet = QuietAfterRelease()
+    func looks(_ releases: [Int]) -> [Bool] { releases.map { quiet.isReached(releases: $0) } }
+    // Busy, however much was released.
+    #expect(looks([500, 1_000, 2_000, 4_000]) == [false, false, false, false])
+    // A second without much more.
+    #expect(looks([4_010, 4_020, 4_020, 4_020, 4_020]) == [false, false, false, true, false])
+    // Too little to be worth while.
+    #expect(looks([4_900, 4_900, 4_900, 4_900, 4_900, 4_900]).allSatisfy { !$0 })
+    // Until it has added up.
+    #expect(looks([5_100, 5_100, 5_100, 5_100, 5_100]) == [false, false, false, false, true])
+  }
+
   @Test func aGroupsLimitAndThoseAboveItCount() {
     #expect(
       MemoryLimit.limitFiles(ofGroups: "0::/system.slice/attestgate.service\n") == [

@@ -107,6 +107,24 @@ import Testing
     }
   }
 
+  @Test(arguments: [1, 16_384, 300_000]) func theEndLeavesWithTheLastOfTheAnswer(count: Int) async throws {
+    try await TLSStage.run { stage in
+      let pair = try await stage.secured(server(), client())
+      let answer = String(repeating: "0123456789", count: (count + 9) / 10)
+      pair.server.expectEnd()
+      #expect(try await stage.send(answer, from: pair.server, to: pair.client) == answer)
+      // Nobody has closed anything yet.
+      var input = ByteQueue()
+      _ = await stage.loop.wait(for: .readable(pair.client), until: stage.soon)
+      #expect(pair.client.read(into: &input) == .end)
+      // What the peer still says is heard, and the end is said once.
+      #expect(try await stage.send("more", from: pair.client, to: pair.server) == "more")
+      pair.server.close()
+      #expect(pair.client.read(into: &input) == .end)
+      #expect(pair.atClient.failure == nil)
+    }
+  }
+
   @Test func garbageEndsTheConnectionAndIsThePeersFault() async throws {
     try await TLSStage.run { stage in
       let ends = try await stage.pair()

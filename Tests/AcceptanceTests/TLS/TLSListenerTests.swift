@@ -74,6 +74,17 @@ import Testing
     }
   }
 
+  @Test func theCheapestSuiteIsChosenUnlessTheClientHasAReasonForAnother() throws {
+    let shop = try authority.issue("shop", names: ["shop.example.com"])
+    try withGate([tls(shop)]) { (_, _, clients) throws in
+      #expect(try clients.openssl().contains("Cipher is TLS_AES_128_GCM_SHA256"))
+      // Who names ChaCha20 first has no instructions for AES.
+      let suites = "TLS_CHACHA20_POLY1305_SHA256:TLS_AES_128_GCM_SHA256"
+      #expect(try clients.openssl("-ciphersuites", suites).contains("Cipher is TLS_CHACHA20_POLY1305_SHA256"))
+      #expect(try clients.openssl("-ciphersuites", "TLS_AES_256_GCM_SHA384").contains("Cipher is TLS_AES_256_GCM_SHA384"))
+    }
+  }
+
   @Test func renegotiationAndEarlyDataAreRefused() throws {
     let shop = try authority.issue("shop", names: ["shop.example.com"])
     try withGate([tls(shop)]) { (_, upstream, clients) throws in
