@@ -156,6 +156,8 @@ import Testing
     let run = try keys("list")
     #expect(run.end == .exited(1))
     #expect(run.errors.contains("cannot be reached: Connection refused"))
+    try configure("redis: {url: \"unix:\(folder.file("nowhere.sock"))\"}")
+    #expect(try keys("list").errors.contains("Redis has a socket only where its configuration says unixsocket"))
   }
 
   @Test func aConfigurationThatIsWrongIsToldWithItsPlace() throws {

@@ -46,7 +46,7 @@ import Testing
     try folder.write("-----BEGIN CERTIFICATE-----\nnone\n", to: name)
     #expect(throws: DeviceFailure.damaged(path: folder.file(name))) { try SimulatedAuthority(loadingFrom: folder.path) }
     try FileManager.default.removeItem(atPath: folder.file(name))
-    #expect(throws: DeviceFailure.file(path: folder.file(name), reason: "does not exist")) {
+    #expect(throws: DeviceFailure.file(path: folder.file(name), reason: "does not exist; attestgate device authority makes it")) {
       try SimulatedAuthority(loadingFrom: folder.path)
     }
   }

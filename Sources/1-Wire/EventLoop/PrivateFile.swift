@@ -4,8 +4,6 @@ import CLinux
 public struct FileFailure: Error, Sendable, Equatable {
   /// The kernel's errno.
   public let errno: Int32
-  /// Whether the process's user may not do that.
-  public var isDenied: Bool { errno == EACCES }
 }
 
 /// Files with secrets in them: readable by their owner alone from their first byte on, and never half written.

@@ -74,7 +74,7 @@ public final class ListenerCertificates: Sendable {
     do throws(FileFailure) {
       return try InputFile.readRegular(path, bytesMax: fileBytesMax)
     } catch {
-      let mend = error.isDenied ? ": the gate's user must be allowed to read it and to enter its folders" : ""
+      let mend = KernelError.isDenied(error.errno) ? ": the gate's user must be allowed to read it and to enter its folders" : ""
       throw TLSFailure(.ours, "\(path) cannot be read (\(error))\(mend)")
     }
   }

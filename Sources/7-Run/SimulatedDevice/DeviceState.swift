@@ -38,7 +38,7 @@ public struct DeviceState: Codable, Sendable, Equatable {
   /// The device whose state is in `directory`.
   public static func load(from directory: String) throws(DeviceFailure) -> SimulatedDevice {
     let folder = Folder(path: directory)
-    let bytes = try folder.read(file)
+    let bytes = try folder.read(file, madeBy: "enroll")
     guard let state = try? JSONDecoder().decode(DeviceState.self, from: Data(bytes)), let device = state.device else {
       throw .damaged(path: folder.path(of: file))
     }

@@ -21,9 +21,10 @@ struct Folder {
 
   func has(_ name: String) -> Bool { FileManager.default.fileExists(atPath: path(of: name)) }
 
-  func read(_ name: String) throws(DeviceFailure) -> [UInt8] {
+  /// The bytes of a file; where there is none, `maker` is the command that makes it.
+  func read(_ name: String, madeBy maker: String) throws(DeviceFailure) -> [UInt8] {
     guard let data = FileManager.default.contents(atPath: path(of: name)) else {
-      throw .file(path: path(of: name), reason: has(name) ? "cannot be read" : "does not exist")
+      throw .file(path: path(of: name), reason: has(name) ? "cannot be read" : "does not exist; attestgate device \(maker) makes it")
     }
     guard data.count <= Self.fileBytesMax else { throw .damaged(path: path(of: name)) }
     return [UInt8](data)

@@ -44,7 +44,7 @@ public final class SimulatedAuthority {
   /// The authority whose files are in `directory`.
   public init(loadingFrom directory: String) throws(DeviceFailure) {
     let folder = Folder(path: directory)
-    let keyText = try folder.read(Self.intermediateKeyFile)
+    let keyText = try folder.read(Self.intermediateKeyFile, madeBy: "authority")
     guard let key = P384PrivateKey(pem: keyText.span) else { throw .damaged(path: folder.path(of: Self.intermediateKeyFile)) }
     root = try Self.certificate(Self.rootFile, in: folder)
     let certificate = try Self.certificate(Self.intermediateFile, in: folder)
@@ -59,7 +59,7 @@ public final class SimulatedAuthority {
   public static func rootPath(in directory: String) -> String { Folder(path: directory).path(of: rootFile) }
 
   private static func certificate(_ name: String, in folder: Folder) throws(DeviceFailure) -> Certificate {
-    let text = try folder.read(name)
+    let text = try folder.read(name, madeBy: "authority")
     guard let certificate = try? Certificate(pem: text.span) else { throw .damaged(path: folder.path(of: name)) }
     return certificate
   }

@@ -122,13 +122,19 @@ final class RedisClient {
         return try await client.connect(to: address, on: loop, until: deadline)
       } catch {
         switch error {
-        case .failed(let error): reason = "Redis at \(name) cannot be reached: \(KernelError.text(error))"
+        case .failed(let error): reason = "Redis at \(name) cannot be reached: \(KernelError.text(error))\(mend(of: error))"
         case .notSecured(let failure): reason = "Redis at \(name) cannot be reached over TLS: \(failure)"
         case .timedOut: reason = "Redis at \(name) did not accept the connection within \(settings.timeoutMilliseconds) ms"
         }
       }
     }
     throw StoreFailure(outcomeUnknown: false, reason: reason)
+  }
+
+  private func mend(of error: Int32) -> String {
+    guard case .unix = settings.endpoint else { return "" }
+    if KernelError.isDenied(error) { return " (the gate's user must be in the group of that socket, and unixsocketperm 770)" }
+    return KernelError.isAbsent(error) ? " (Redis has a socket only where its configuration says unixsocket)" : ""
   }
 
   private func publish(isUp: Bool, failure: String?, warnings: [StoreWarning]) {
