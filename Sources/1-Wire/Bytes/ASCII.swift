@@ -36,10 +36,9 @@ extension Span where Element == UInt8 {
   /// Whether the bytes are `lowerCase` when their letters are lowered; `lowerCase` must be in lower case.
   @inlinable
   public func equalsIgnoringCase(_ lowerCase: StaticString) -> Bool {
-    let count = lowerCase.utf8CodeUnitCount
-    guard self.count == count else { return false }
-    for index in 0..<count where unsafe ASCII.lowerCased(self[index]) != lowerCase.utf8Start[index] { return false }
-    return true
+    guard count == lowerCase.utf8CodeUnitCount else { return false }
+    // The text of a literal lives as long as the program.
+    return equalsIgnoringCase(unsafe Span(_unsafeStart: lowerCase.utf8Start, count: count))
   }
 
   /// Whether the bytes are `other`, byte for byte.
@@ -47,14 +46,6 @@ extension Span where Element == UInt8 {
   public func equals(_ other: Span<UInt8>) -> Bool {
     guard count == other.count else { return false }
     for index in 0..<count where self[index] != other[index] { return false }
-    return true
-  }
-
-  /// Whether the bytes are `lowerCase` when their letters are lowered; `lowerCase` must be in lower case.
-  @inlinable
-  public func equalsIgnoringCase(_ lowerCase: Span<UInt8>) -> Bool {
-    guard count == lowerCase.count else { return false }
-    for index in 0..<count where ASCII.lowerCased(self[index]) != lowerCase[index] { return false }
     return true
   }
 }

@@ -48,21 +48,21 @@ struct FieldTable: ~Copyable {
   /// Parses one field line, which holds no control but tabs (RFC 9112 section 5).
   mutating func append(line: ByteRange, of bytes: Span<UInt8>) -> HeadRefusal? {
     var flags: Field.Flags = []
-    var index = line.start
-    let end = line.end
-    while index < end {
-      let byte = bytes[index]
-      index += 1
-      if Self.isPlain(byte) { continue }
+    var colon = line.start
+    while true {
+      colon = bytes.firstBeyondName(from: colon, to: line.end)
+      guard colon < line.end else { return .fieldNameMalformed }
+      let byte = bytes[colon]
       if byte == UInt8(ascii: ":") { break }
-      guard Token.contains(byte) else { return Self.nameFault(at: index - 1, line: line, bytes: bytes) }
+      guard Token.contains(byte) else { return Self.nameFault(at: colon, line: line, bytes: bytes) }
       flags.insert(byte == UInt8(ascii: "_") ? [.underscore, .oddSeparator] : .oddSeparator)
+      colon += 1
     }
-    let name = ByteRange(from: line.start, to: index - 1)
-    guard name.count > 0, bytes[name.end] == UInt8(ascii: ":") else { return .fieldNameMalformed }
+    let name = ByteRange(from: line.start, to: colon)
+    guard name.count > 0 else { return .fieldNameMalformed }
     guard name.count <= HeadLimits.fieldNameBytesMax else { return .fieldNameTooLong }
-    let value = Token.trimmed(ByteRange(from: index, to: end), in: bytes)
-    if value.start == index + 1, value.end == end, bytes[index] == 0x20 { flags.insert(.canonical) }
+    let value = Token.trimmed(ByteRange(from: colon + 1, to: line.end), in: bytes)
+    if value.start == colon + 2, value.end == line.end, bytes[colon + 1] == 0x20 { flags.insert(.canonical) }
     let text = bytes.bytes(at: name)
     fields.append(
       Field(
@@ -70,12 +70,6 @@ struct FieldTable: ~Copyable {
         valueCount: UInt32(truncatingIfNeeded: value.count), nameCount: UInt16(truncatingIfNeeded: name.count),
         name: flags.contains(.oddSeparator) ? FieldName(withOddSeparators: text) : FieldName(text), flags: flags))
     return nil
-  }
-
-  /// Letters, digits and hyphens.
-  @inline(__always)
-  private static func isPlain(_ byte: UInt8) -> Bool {
-    byte | 0x20 &- UInt8(ascii: "a") < 26 || byte == UInt8(ascii: "-") || ASCII.isDigit(byte)
   }
 
   private static func nameFault(at index: Int, line: ByteRange, bytes: Span<UInt8>) -> HeadRefusal {

@@ -5,17 +5,17 @@ import Cryptography
 /// Writes commands (RESP2: an array of bulk strings) straight into the bytes that go out: nothing is allocated for one.
 extension ByteQueue {
   /// The beginning of a command of `count` words.
-  mutating func append(commandOf count: Int) {
-    append(UInt8(ascii: "*"))
-    append(decimal: count)
-    append("\r\n")
-  }
+  mutating func append(commandOf count: Int) { append(lineOf: count, after: UInt8(ascii: "*")) }
 
   /// The beginning of a word of `count` bytes, which must follow; then ``endWord()``.
-  mutating func append(wordOf count: Int) {
-    append(UInt8(ascii: "$"))
-    append(decimal: count)
-    append("\r\n")
+  mutating func append(wordOf count: Int) { append(lineOf: count, after: UInt8(ascii: "$")) }
+
+  private mutating func append(lineOf number: Int, after mark: UInt8) {
+    var line = ShortText()
+    line.prependLineEnd()
+    line.prepend(decimal: number)
+    line.prepend(mark)
+    append(line.span)
   }
 
   /// The end of a word.
@@ -44,15 +44,15 @@ extension ByteQueue {
 
   /// A number as a word.
   mutating func append(word number: Int) {
-    var digits = number < 0 ? 2 : 1
-    var rest = number.magnitude
-    while rest >= 10 {
-      rest /= 10
-      digits += 1
-    }
-    append(wordOf: digits)
-    append(decimal: number)
-    endWord()
+    var word = ShortText()
+    word.prependLineEnd()
+    let end = word.count
+    word.prepend(decimal: number)
+    let digits = word.count - end
+    word.prependLineEnd()
+    word.prepend(decimal: digits)
+    word.prepend(UInt8(ascii: "$"))
+    append(word.span)
   }
 
   /// The first `count` bytes of a digest as a word.
@@ -68,8 +68,7 @@ extension ByteQueue {
     append(prefix)
     append("key:{")
     append(base64URL: identifier.digest.span)
-    append("}")
-    endWord()
+    append("}\r\n")
   }
 
   /// The key of a challenge's mark: `<prefix>used:<first 16 bytes of its digest>`.
@@ -90,5 +89,38 @@ extension ByteQueue {
     append("}:")
     append(base64URL: scope.span.extracting(first: 9))
     endWord()
+  }
+}
+
+/// A few bytes, written from the last to the first, as digits come: so that a line with a number is appended at once.
+private struct ShortText {
+  /// Two numbers of up to 20 characters, two line ends and a mark.
+  private var bytes = InlineArray<48, UInt8>(repeating: 0)
+  private var start = 48
+
+  var count: Int { 48 - start }
+
+  var span: Span<UInt8> {
+    @_lifetime(borrow self)
+    get { bytes.span.extracting(start..<48) }
+  }
+
+  mutating func prepend(_ byte: UInt8) {
+    start -= 1
+    bytes[start] = byte
+  }
+
+  mutating func prependLineEnd() {
+    prepend(0x0A)
+    prepend(0x0D)
+  }
+
+  mutating func prepend(decimal number: Int) {
+    var rest = number.magnitude
+    repeat {
+      prepend(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10))
+      rest /= 10
+    } while rest > 0
+    if number < 0 { prepend(UInt8(ascii: "-")) }
   }
 }
