@@ -109,6 +109,7 @@ final class Exchange {
     }
     if let failure = await connection.secure(counting: worker.metrics.handshakes) {
       worker.metrics.handshakes.count(failure)
+      worker.handshakeLog.note(failure, of: connection.client, at: connection.listener.settings.bind, now: worker.loop.now)
       if failure.side == .time { worker.metrics.limits.count(.handshake) }
       return false
     }

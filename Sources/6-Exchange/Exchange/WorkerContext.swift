@@ -23,6 +23,7 @@ final class WorkerContext {
   let noRouteMetrics: RouteMetrics
   let endpointMetrics: RouteMetrics
   let accessLog: AccessLog
+  let handshakeLog: HandshakeLog
   let limits: SharedLimits
   /// How many connections each listener has, in their order.
   let connectionLimits: [ConnectionLimit]
@@ -61,6 +62,7 @@ final class WorkerContext {
     noRouteMetrics = RouteMetrics(registry: registry, route: "none")
     endpointMetrics = RouteMetrics(registry: registry, route: "endpoints")
     accessLog = previous?.accessLog ?? AccessLog(services.accessLog)
+    handshakeLog = previous?.handshakeLog ?? HandshakeLog(services.diagnostics)
     limits = services.limits
     connectionLimits = site.listeners.map { services.limits.connections(of: $0) }
   }

@@ -67,6 +67,11 @@ import Testing
       #expect(try clients.openssl("-alpn", "h2").contains("no application protocol"))
       #expect(try clients.openssl("-alpn", "h2,http/1.1").contains("ALPN protocol: http/1.1"))
       #expect(try gate.metric("attestgate_tls_handshake_failures_total", ["side": "peer"]) == 3)
+      // One line stands for all of them.
+      let told = gate.log.split(separator: "\n").filter { $0.contains("was not agreed upon") }
+      #expect(told.count == 1)
+      let first = "notice TLS with 127.0.0.1 at 127.0.0.1:\(gate.port) was not agreed upon: unsupported protocol"
+      #expect(told.first?.hasSuffix(first) == true, "\(told)")
     }
     try withGate([tls(shop, "min_version: \"1.3\"")]) { (_, _, clients) throws in
       #expect(try clients.openssl("-tls1_2").contains("Cipher is (NONE)"))
