@@ -89,6 +89,18 @@ import Testing
     }
   }
 
+  @Test func aClosedSocketLetsGoOfWhatEncryptedIt() async throws {
+    try await TLSStage.run { stage in
+      let ends = try await stage.pair()
+      weak let session = try server().secure(ends.server)
+      #expect(session != nil)
+      ends.server.close()
+      // The socket itself may be kept for longer, by a timer that was set for it.
+      #expect(session == nil)
+      #expect(!ends.server.isOpen)
+    }
+  }
+
   @Test func anOrderlyEndIsToldFromATruncation() async throws {
     try await TLSStage.run { stage in
       var input = ByteQueue()

@@ -208,6 +208,8 @@ public final class Socket: WaitSource {
     loop.forgetTimer(of: self)
     _ = CLinux.close(descriptor)
     descriptor = -1
+    // What encrypted takes tens of kilobytes, and a closed socket may be kept by its timer for as long as that had to run.
+    layer = nil
     endAllWaits()
   }
 }
