@@ -19,6 +19,9 @@ public final class TLSServer: @unchecked Sendable {
   /// The certificates that it was made with.
   public let identities: [TLSIdentity]
 
+  /// Tells the authorities that clients' certificates are verified by from others.
+  public let authoritiesDigest: [UInt8]
+
   // libssl locks a context by itself; the tables are immutable once made.
   private let contexts: [OpaquePointer]
   let tickets: TicketKeys
@@ -43,6 +46,7 @@ public final class TLSServer: @unchecked Sendable {
     precondition(defaultSet == 0)
     unsafe self.contexts = unsafe contexts
     self.identities = identities
+    authoritiesDigest = Self.digest(of: settings.clientAuthorities ?? [])
     self.tickets = tickets
     self.byName = byName
     self.byDomain = byDomain

@@ -71,6 +71,9 @@ extension TLSSession {
   /// The version that was agreed upon.
   public var version: TLSVersion { unsafe SSL_version(ssl) == TLS1_2_VERSION ? .tls12 : .tls13 }
 
+  /// By whom the peer's certificate is verified, where we are the server.
+  public var authoritiesDigest: [UInt8]? { server?.authoritiesDigest }
+
   /// Whether an earlier session went on: no certificate was sent.
   public var isResumed: Bool { unsafe SSL_session_reused(ssl) == 1 }
 

@@ -7,13 +7,17 @@ struct ClientTLS {
   let version: TLSVersion
   /// The field lines that tell the upstream of the client's certificate; empty where none is asked for.
   let certificateFields: [UInt8]
+  /// By whom that certificate was verified; nil where none is asked for.
+  private let authoritiesDigest: [UInt8]?
 
   init(_ session: TLSSession, asksForCertificate: Bool) {
     version = session.version
     guard asksForCertificate else {
       certificateFields = []
+      authoritiesDigest = nil
       return
     }
+    authoritiesDigest = session.authoritiesDigest
     var fields = ByteQueue()
     fields.append("X-App-Attest-Client-Certificate: ")
     if let fingerprint = session.peerFingerprint {
@@ -29,6 +33,12 @@ struct ClientTLS {
     }
     fields.append("\r\n")
     certificateFields = fields.copied()
+  }
+
+  /// Whether the listener trusts other authorities now: what was verified by those before is not verified any more.
+  func hasOutlivedItsAuthorities(at listener: ServedListener) -> Bool {
+    guard let authoritiesDigest else { return false }
+    return listener.certificates?.server.authoritiesDigest != authoritiesDigest
   }
 }
 

@@ -137,7 +137,7 @@ final class Exchange {
   }
 
   /// Whether the configuration has no place for the connection any more.
-  var isLeftOver: Bool { serving.hasDropped(connection.listener, of: worker) }
+  var isLeftOver: Bool { serving.hasDropped(connection.listener, of: worker, connection.tls) }
 
   /// The end of every exchange, whatever became of it: log line and metrics.
   private func finish() {

@@ -72,7 +72,7 @@ enum ServedConnection {
   func isLeftOver(in serving: Serving) -> Bool {
     switch self {
     case .busy(let exchange): exchange.isLeftOver
-    case .resting(let connection): serving.hasDropped(connection.listener, of: connection.context)
+    case .resting(let connection): serving.hasDropped(connection.listener, of: connection.context, connection.tls)
     }
   }
 }

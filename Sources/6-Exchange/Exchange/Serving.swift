@@ -6,8 +6,11 @@ final class Serving {
 
   init(_ context: WorkerContext) { self.context = context }
 
-  /// Whether a connection that was served under `former` has no place any more: its listener is gone, or asks for something else.
-  func hasDropped(_ listener: ServedListener, of former: WorkerContext) -> Bool {
-    former !== context && !context.listeners.contains { $0.takesConnections(of: listener) }
+  /// Whether a connection that was served under `former` has no place any more: its listener is gone, or asks for something else, or
+  /// trusts others with the client's certificate.
+  func hasDropped(_ listener: ServedListener, of former: WorkerContext, _ tls: ClientTLS?) -> Bool {
+    let own = former === context ? listener : context.listeners.first { $0.takesConnections(of: listener) }
+    guard let own else { return true }
+    return tls?.hasOutlivedItsAuthorities(at: own) ?? false
   }
 }

@@ -140,6 +140,40 @@ import Testing
     }
   }
 
+  @Test func aConnectionDoesNotOutliveTheAuthoritiesThatVerifiedItsClient() throws {
+    let shop = try authority.issue("shop", names: ["shop.example.com"])
+    let device = try authority.issue("device", names: ["device-7"])
+    let others = try CertificateAuthority(name: "Others")
+    let trusted = try authority.folder.write(String(decoding: authority.certificate, as: UTF8.self), to: "trusted.pem")
+    let (hasCome, mayAnswer) = (Latch(), Latch())
+    try withProxy(
+      script: { exchange in
+        if exchange.target == "/first" {
+          hasCome.open()
+          mayAnswer.wait()
+        }
+        try exchange.answer("hello")
+      }, listener: [tls(shop, "client_ca: \(trusted)")]
+    ) { gate, upstream in
+      let isReloaded = Latch()
+      _ = TestThread {
+        hasCome.wait()
+        // The same file with another content, as after a theft.
+        _ = try? others.certificate.withUnsafeBytes { try Data($0).write(to: URL(fileURLWithPath: trusted)) }
+        try? gate.reload()
+        mayAnswer.open()
+        isReloaded.open()
+      }
+      let clients = TLSClients(port: gate.port, authority: authority)
+      let first = "https://shop.example.com:\(gate.port)/first"
+      let run = try clients.curl("shop.example.com", "/second", "--cert", device.certificateFile, "--key", device.keyFile, first)
+      isReloaded.wait()
+      #expect(run.text == "hello")
+      #expect(!run.succeeded)
+      #expect(upstream.requests.count == 1)
+    }
+  }
+
   @Test func aRenewedCertificateIsShownToNewConnectionsAndOldOnesLiveOn() throws {
     let first = try authority.issue("first", names: ["shop.example.com"], commonName: "first")
     let second = try authority.issue("second", names: ["shop.example.com"], commonName: "second")
