@@ -26,6 +26,16 @@ import Testing
     worker.loop.stop()
   }
 
+  @Test func aWatchdogThatNobodyCanMeanKeepsNoCoreBusy() async throws {
+    let folder = try TemporaryFolder()
+    let server = try DatagramServer(folder.file("notify"))
+    let worker = try AdminListenerTests.makeWorker()
+    ServiceManager(["NOTIFY_SOCKET": folder.file("notify"), "WATCHDOG_USEC": "1"]).keepAlive([worker])
+    let count = try server.count(withinMilliseconds: 200)
+    #expect(1...300 ~= count)
+    worker.loop.stop()
+  }
+
   @Test func aWatchdogThatIsMeantForAnotherProcessGetsNoSign() async throws {
     let folder = try TemporaryFolder()
     let server = try DatagramServer(folder.file("notify"))

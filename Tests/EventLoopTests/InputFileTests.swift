@@ -17,5 +17,9 @@ import Testing
     #expect(throws: FileFailure(errno: ENOENT)) { try InputFile.read("/no/such/file", bytesMax: 1) }
     #expect(throws: FileFailure(errno: EISDIR)) { try InputFile.read("/", bytesMax: 1) }
     #expect(FileFailure(errno: ENOENT).description == "No such file or directory")
+    for path in ["/", "/dev/null"] {
+      let failure = #expect(throws: FileFailure.self) { try InputFile.readRegular(path, bytesMax: 1) }
+      #expect(failure?.description == "it is no regular file")
+    }
   }
 }

@@ -69,6 +69,13 @@ extension ChildProcess {
   /// How many files, sockets among them, it has open.
   public var openFileCount: Int { (try? DirectoryListing.entries("/proc/\(identifier)/fd").count) ?? 0 }
 
+  /// What its open files are, as the kernel names them, by descriptor.
+  public var openFiles: [String: String] {
+    let folder = "/proc/\(identifier)/fd"
+    let descriptors = (try? DirectoryListing.entries(folder)) ?? []
+    return Dictionary(uniqueKeysWithValues: descriptors.map { ($0, DirectoryListing.target("\(folder)/\($0)")) })
+  }
+
   private func statusNumber(_ name: String) -> Int {
     let status = DirectoryListing.text("/proc/\(identifier)/status")
     guard let line = status.split(separator: "\n").first(where: { $0.hasPrefix(name) }) else { return 0 }

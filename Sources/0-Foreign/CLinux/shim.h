@@ -140,6 +140,9 @@ static inline int clinux_ignore(int signal_number) { return signal(signal_number
 extern int pthread_setname_np(pthread_t, const char *);
 static inline int clinux_name_thread(pthread_t thread, const char *name) { return pthread_setname_np(thread, name); }
 
+static inline int clinux_is_open(int fd) { return fcntl(fd, F_GETFD) >= 0; }
+/* Neither closed on exec nor made so: for a standard descriptor. */
+static inline int clinux_open_null(void) { return open("/dev/null", O_RDWR); }
 static inline void clinux_set_close_on_exec(int fd) { fcntl(fd, F_SETFD, FD_CLOEXEC); }
 static inline void clinux_set_nonblocking(int fd) { fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK); }
 static inline int clinux_is_listening_stream(int fd) {
@@ -189,42 +192,66 @@ static inline int clinux_send_datagram(const uint8_t *path, size_t path_count, c
 static inline void clinux_write_number(char *end, unsigned number) {
   for (int digit = 0; digit < 10; digit++, number /= 10) *--end = (char)('0' + number % 10);
 }
-/* Takes the number that process `between` found out before it ended; `error` when it could not be started. Closes the pipe. */
-static inline int clinux_await_number(int between, int error, const int told[2]) {
-  int number = error;
-  ssize_t got = 0;
+/* What processes tell over a pipe before they are gone, or programs: a process's number, or the negative errno of whatever failed. */
+static inline int clinux_take_number(const int told[2]) {
+  int number = -ECHILD, one;
+  ssize_t got;
   close(told[1]);
-  if (error == 0) {
-    do got = read(told[0], &number, sizeof number); while (got < 0 && errno == EINTR);
-    if (got != sizeof number) number = -ECHILD;
-    while (waitpid(between, NULL, 0) < 0 && errno == EINTR) {}
+  for (;;) {
+    do got = read(told[0], &one, sizeof one); while (got < 0 && errno == EINTR);
+    if (got != sizeof one) break;
+    if (number == -ECHILD || one < 0) number = one;
   }
   close(told[0]);
   return number;
+}
+enum { CLINUX_DESCRIPTORS_MAX = 1100 };
+/* Becomes the program; it returns where that fails, with the reason in errno. `report` stays open until then. */
+static inline void clinux_become(
+    char *const *arguments, char *const *variables, const int *descriptors, int count, int numbered, int report) {
+  int parked[CLINUX_DESCRIPTORS_MAX];
+  for (int i = numbered; variables[i]; i++) clinux_write_number(variables[i] + strlen(variables[i]), (unsigned)getpid());
+  for (int i = 0; i < count; i++)
+    if ((parked[i] = fcntl(descriptors[i], F_DUPFD_CLOEXEC, 3 + count)) < 0) return;
+  for (int i = 0; i < count; i++)
+    if (dup2(parked[i], 3 + i) < 0) return;
+  syscall(SYS_close_range, 3 + count, report - 1, 0);
+  syscall(SYS_close_range, report + 1, ~0u, 0);
+  execve(arguments[0], arguments, variables);
 }
 /* Starts a program with descriptors from 3 on and no others beyond the standard ones. The variables from `numbered` on end in ten
    digits, which become the new process's number: only the process itself knows it, and between fork and exec it may call nothing but the
    kernel. It is no child of this one but of a process between the two, which ends at once, and so the service manager's own (or process
    1's): a service manager that cannot wait for its main process does not wait when it stops it either, and cuts its draining short.
-   The process's number, or the negative errno. */
+   The process's number, or the negative errno of whatever kept the program from running. */
 static inline int clinux_start_successor(
     char *const *arguments, char *const *variables, const int *descriptors, int count, int numbered) {
-  int parked[1100], told[2];
-  if (count > 1100) return -E2BIG;
-  if (pipe2(told, O_CLOEXEC) != 0) return -errno;
+  int told[2];
+  if (count > CLINUX_DESCRIPTORS_MAX) return -E2BIG;
+  if (clinux_pipe(told) != 0) return -errno;
   int between = fork();
-  if (between != 0) return clinux_await_number(between, between < 0 ? -errno : 0, told);
-  int number = _Fork();
-  if (number != 0) {
-    if (number < 0) number = -errno;
+  if (between == 0) {
+    int number = _Fork();
+    if (number == 0) {
+      int report = fcntl(told[1], F_DUPFD_CLOEXEC, 3 + count);
+      if (report >= 0) clinux_become(arguments, variables, descriptors, count, numbered, report);
+    }
+    if (number <= 0) number = -errno;
     _exit(write(told[1], &number, sizeof number) == sizeof number ? 0 : 127);
   }
-  for (int i = numbered; variables[i]; i++) clinux_write_number(variables[i] + strlen(variables[i]), (unsigned)getpid());
-  for (int i = 0; i < count; i++)
-    if ((parked[i] = fcntl(descriptors[i], F_DUPFD_CLOEXEC, 3 + count)) < 0) _exit(127);
-  for (int i = 0; i < count; i++)
-    if (dup2(parked[i], 3 + i) < 0) _exit(127);
-  syscall(SYS_close_range, 3 + count, ~0u, 0);
-  execve(arguments[0], arguments, variables);
-  _exit(127);
+  int error = between < 0 ? -errno : 0, number = clinux_take_number(told);
+  if (error == 0) while (waitpid(between, NULL, 0) < 0 && errno == EINTR) {}
+  return error != 0 ? error : number;
+}
+/* A process by a descriptor: its number may be another's once it has ended. */
+static inline int clinux_open_process(int number) { return (int)syscall(SYS_pidfd_open, number, 0); }
+static inline int clinux_signal_process(int process, int signal_number) {
+  return (int)syscall(SYS_pidfd_send_signal, process, signal_number, NULL, 0);
+}
+/* Whether it ends within the time. */
+static inline int clinux_wait_for_end(int process, int milliseconds) {
+  struct pollfd entry = {process, POLLIN, 0};
+  int result;
+  do result = poll(&entry, 1, milliseconds); while (result < 0 && errno == EINTR);
+  return result > 0;
 }

@@ -15,6 +15,8 @@ public struct InheritedSockets: ~Copyable, Sendable {
   }
 
   private var entries: [Entry] = []
+  /// What was counted among them and is none, for the operator.
+  private var wrong: [String] = []
 
   /// Takes what the environment says over, once in the life of the process.
   public init(environment: (String) -> String?) {
@@ -25,10 +27,19 @@ public struct InheritedSockets: ~Copyable, Sendable {
     let isFromGate = environment(Successor.readyVariable) != nil
     for index in 0..<count {
       let descriptor = Self.firstDescriptor + Int32(index)
+      // One that is not open now will be something of ours soon, and must not be taken for a socket, or closed, then.
+      guard clinux_is_open(descriptor) != 0 else { continue }
+      guard clinux_is_listening_stream(descriptor) != 0 else {
+        wrong.append("the inherited descriptor \(descriptor) is no stream socket that listens: it is closed")
+        _ = CLinux.close(descriptor)
+        continue
+      }
       clinux_set_close_on_exec(descriptor)
       let name = InheritedName(index < names.count ? String(names[index]) : "", isFromGate: isFromGate)
       entries.append(Entry(descriptor: descriptor, name: name))
     }
+    let missing = count - entries.count - wrong.count
+    if missing > 0 { wrong.append("LISTEN_FDS counts \(count) sockets from descriptor 3 on, and \(missing) of those are not open") }
   }
 
   deinit { for entry in entries { _ = CLinux.close(entry.descriptor) } }
@@ -41,13 +52,40 @@ public struct InheritedSockets: ~Copyable, Sendable {
     return ListeningSocket(inherited: entry.descriptor, name: entry.name)
   }
 
-  /// Closes those that nobody took, and names them.
-  public mutating func closeRest() -> [String] {
+  /// Takes out those that nobody took.
+  public mutating func takeRest() -> UnusedSockets {
     defer { entries = [] }
-    return entries.map { entry in
-      defer { _ = CLinux.close(entry.descriptor) }
-      guard let address = ListeningSocket.address(of: entry.descriptor) else { return entry.name.bind }
-      return address.isUnix ? address.host : "\(address.host) port \(address.port)"
+    return UnusedSockets(
+      sockets: entries.compactMap { ListeningSocket(inherited: $0.descriptor, name: $0.name) }, wrong: wrong)
+  }
+}
+
+/// Inherited sockets that are no listener's. They are kept until this process serves: until then they may be the process's before.
+public struct UnusedSockets: Sendable {
+  private let sockets: [ListeningSocket]
+  private let wrong: [String]
+
+  init(sockets: [ListeningSocket], wrong: [String]) {
+    self.sockets = sockets
+    self.wrong = wrong
+  }
+
+  /// What the operator should know.
+  public var warnings: [String] {
+    wrong
+      + sockets.map { socket in
+        let address = socket.address
+        let place = address.isUnix ? address.host : "\(address.host) port \(address.port)"
+        return "an inherited socket, \(place), is no listener's: it is closed"
+      }
+  }
+
+  /// Has nobody listen there any more, unless a service manager does: whoever connects is refused instead of waiting in a queue that the
+  /// process before, which drains, keeps open and does not look at. To be called once this process serves.
+  public func close() {
+    for socket in sockets {
+      socket.takeOver()
+      socket.stop()
     }
   }
 }

@@ -39,6 +39,7 @@ public enum InputFile {
 extension FileFailure: CustomStringConvertible {
   /// The system's words, such as "No such file or directory".
   public var description: String {
+    if errno == EINVAL { return "it is no regular file" }
     guard let text = unsafe strerror(errno) else { return "error \(errno)" }
     return unsafe String(cString: text)
   }

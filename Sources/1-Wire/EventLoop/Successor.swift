@@ -5,6 +5,8 @@ import CLinux
 public final class Successor: Sendable {
   /// Its process number.
   public let process: Int32
+  /// The process by a descriptor, for its number may be another's once it has ended; negative when it ended at once.
+  private let handle: Int32
   /// The end of the pipe from which its word comes.
   private let word: Int32
 
@@ -34,25 +36,38 @@ public final class Successor: Sendable {
       throw SuccessorFailure(errno: -process)
     }
     self.process = process
+    handle = clinux_open_process(process)
     word = pipe[0]
   }
 
-  deinit { _ = CLinux.close(word) }
+  deinit {
+    _ = CLinux.close(word)
+    if handle >= 0 { _ = CLinux.close(handle) }
+  }
 
   static let ownVariables = ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "WATCHDOG_PID", readyVariable]
   static let readyVariable = "ATTESTGATE_READY_FD"
 
-  /// Waits until it says that it serves; false when it ended, or has said nothing within the time, and then it is ended. Blocks the
-  /// calling thread.
-  public func waitUntilReady(milliseconds: Int) -> Bool {
-    let answer = clinux_wait_for_byte(word, Int32(clamping: milliseconds))
-    // Once it has ended, its number may be another's.
-    if answer < 0 { end() }
-    return answer == 1
+  /// Waits until it says that it serves; false when it ended, or has said nothing within the time. Blocks the calling thread.
+  public func waitUntilReady(milliseconds: Int) -> Bool { clinux_wait_for_byte(word, Int32(clamping: milliseconds)) == 1 }
+
+  /// Sends it a signal, unless it has ended: SIGTERM when the process that started it is to end too, or what was meant for whoever serves.
+  public func send(_ signal: Int32) { _ = clinux_signal_process(handle, signal) }
+
+  /// Ends it unless it has ended: it is asked to, and killed when it does not heed. Says how that went. Blocks the calling thread.
+  public func endUnready() -> String {
+    if hasEnded(withinMilliseconds: Self.ownEndMilliseconds) { return "it ended before it served, see its own lines above" }
+    send(SIGTERM)
+    if hasEnded(withinMilliseconds: Self.graceMilliseconds) { return "it did not serve in time, and was ended" }
+    send(SIGKILL)
+    return "it did not serve in time, did not heed SIGTERM, and was killed"
   }
 
-  /// Ends it: the process that started it is to end too.
-  public func end() { _ = kill(process, SIGTERM) }
+  /// Who has closed its end of the pipe is about to end, as a rule.
+  private static let ownEndMilliseconds: Int32 = 200
+  private static let graceMilliseconds: Int32 = 2_000
+
+  private func hasEnded(withinMilliseconds milliseconds: Int32) -> Bool { handle < 0 || clinux_wait_for_end(handle, milliseconds) != 0 }
 
   /// Tells the process that started this one, if it waits for that, that this one serves.
   public static func announce(in environment: (String) -> String?) {

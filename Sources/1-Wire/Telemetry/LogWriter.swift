@@ -25,7 +25,8 @@ public final class LogWriter: Sendable {
     var chunks: [[UInt8]] = []
     var byteCount = 0
     var isWriting = false
-    var reopens = false
+    /// Whom to tell when the file cannot be opened anew; nil when it is not to be.
+    var reopens: (@Sendable (LogFailure) -> Void)?
     var isClosed = false
   }
 
@@ -69,9 +70,10 @@ public final class LogWriter: Sendable {
     if accepted { wake() }
   }
 
-  /// Opens the file anew: it was moved away.
-  public func reopen() {
-    state.withLock { $0.reopens = true }
+  /// Opens the file anew: it was moved away. Where that fails lines go on into the one before, and `onFailure` is called on the writer's
+  /// thread.
+  public func reopen(onFailure: @escaping @Sendable (LogFailure) -> Void = { _ in }) {
+    state.withLock { $0.reopens = onFailure }
     wake()
   }
 
@@ -116,14 +118,19 @@ public final class LogWriter: Sendable {
         defer {
           state.chunks = []
           state.byteCount = 0
-          state.reopens = false
+          state.reopens = nil
           state.isWriting = true
         }
         return (state.chunks, state.reopens)
       }
-      if reopens, case .file = target, let fresh = try? Self.open(target) {
-        CLinux.close(descriptor)
-        descriptor = fresh
+      if let reopens, case .file = target {
+        do throws(LogFailure) {
+          let fresh = try Self.open(target)
+          CLinux.close(descriptor)
+          descriptor = fresh
+        } catch {
+          reopens(error)
+        }
       }
       for chunk in chunks { writeAll(chunk, to: descriptor) }
       let ends = state.withLock { state in

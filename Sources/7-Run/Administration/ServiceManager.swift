@@ -44,7 +44,8 @@ public struct ServiceManager: Sendable {
         // A loop that hangs does not answer, and there is no sign.
         for worker in workers { _ = await worker.connectionCount() }
         notification.send("WATCHDOG=1")
-        try? await Task.sleep(for: .microseconds(watchdogMicroseconds / 2))
+        // A time that nobody can mean is not to keep a core busy.
+        try? await Task.sleep(for: .microseconds(max(watchdogMicroseconds / 2, 1_000)))
       }
     }
   }

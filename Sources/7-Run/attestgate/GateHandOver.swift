@@ -13,6 +13,7 @@ extension RunningGate {
   /// Starts the program's file with the listening sockets, waits until it serves, and drains. If it does not come to that, everything
   /// stays as it is.
   func handOver() async {
+    if let heir { return heir.send(SIGUSR2) }
     guard !isStopping else { return }
     guard getpid() != 1 else {
       return diagnostics.note(
@@ -23,22 +24,29 @@ extension RunningGate {
     do throws(SuccessorFailure) {
       successor = try Successor([program] + CommandLine.arguments.dropFirst(), environment: environment, sockets: namedSockets)
     } catch {
-      return diagnostics.note(.error, "no other process could be started (\(KernelError.text(error.errno))); this one goes on serving")
+      return diagnostics.note(.error, "\(program) cannot be started (\(KernelError.text(error.errno))); this process goes on serving")
     }
     self.successor = successor
     let waiting = waiting
     let isReady = await waiting.run { successor.waitUntilReady(milliseconds: Self.patienceMilliseconds) } ?? false
-    self.successor = nil
-    guard isReady else {
-      return diagnostics.note(
-        .error, "process \(successor.process) did not come to serve, see its own lines above; this one goes on serving")
+    if isReady && isStopping {
+      // Both were asked to end while it started: it drains as this one does.
+      self.successor = nil
+      return
     }
+    guard isReady else {
+      let ending = await waiting.run { successor.endUnready() } ?? ""
+      self.successor = nil
+      return diagnostics.note(.error, "process \(successor.process) did not come to serve: \(ending); this one goes on serving")
+    }
+    self.successor = nil
+    heir = successor
     manager.handedOver(to: successor.process)
     diagnostics.note(.notice, "process \(successor.process) has taken over")
     for (_, socket) in namedSockets { socket.handOver() }
     await admin?.listener.stopAccepting()
-    // Nobody has to be told to send requests elsewhere.
-    await end(delayMilliseconds: 0)
+    // Nobody has to be told to send requests elsewhere. Signals that come meanwhile are waited for here, and passed on.
+    Task { await end(delayMilliseconds: 0) }
   }
 
   /// Every listening socket with its place as proxy.yaml writes it.

@@ -51,7 +51,9 @@ enum GateParts {
         case EADDRINUSE where bind.unixPath != nil: "another program answers there, or something lies there that is no socket; remove it"
         case ENOENT, ENOTDIR: "there is no such folder; create it"
         case EACCES where bind.unixPath != nil: "the folder must be writable for the gate"
-        case EADDRINUSE: "another program listens there (ss -ltnp names it); stop it or choose another port"
+        case EADDRINUSE:
+          "another program listens there (ss -ltnp names it), or this gate at another address of the machine, which it gives up only at "
+            + "its end; stop it or choose another port"
         case EACCES: "ports below 1024 need CAP_NET_BIND_SERVICE, which the package's unit gives, or a socket unit"
         case EADDRNOTAVAIL, EAFNOSUPPORT: "this machine has no such address"
         default: "the kernel refused"

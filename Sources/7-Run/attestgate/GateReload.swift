@@ -1,4 +1,5 @@
 import Administration
+import CLinux
 import Configuration
 import EventLoop
 import Exchange
@@ -31,6 +32,7 @@ struct ReloadMetrics {
 extension RunningGate {
   /// Reads the configuration's file again and serves what it says; one that is bad changes nothing.
   func reload() async {
+    if let heir { return heir.send(SIGHUP) }
     guard !isStopping else { return }
     manager.reloading()
     let problems = await tryReload()
@@ -66,7 +68,14 @@ extension RunningGate {
     let accessLog =
       fresh.accessLog == configuration.accessLog
       ? services.accessLog : try GateParts.accessLog(fresh.accessLog, lost: GateParts.lostLines(of: "access", in: metrics))
-    if fresh.store != configuration.store { try await openStore(of: fresh) }
+    if fresh.store != configuration.store {
+      do throws(StartFailure) {
+        try await openStore(of: fresh)
+      } catch {
+        if accessLog !== services.accessLog { accessLog.close() }
+        throw error
+      }
+    }
     // From here on nothing can fail.
     for warning in fresh.warnings { diagnostics.note(.warning, "\(warning)") }
     let former = services

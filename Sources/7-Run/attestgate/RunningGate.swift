@@ -35,6 +35,8 @@ actor RunningGate {
   var monitor: UpstreamMonitor?
   /// The process that is to take over.
   var successor: Successor?
+  /// The process that has taken over: what is asked of the gate is asked of it.
+  var heir: Successor?
   /// Waits for it, without holding anybody up.
   lazy var waiting = BackgroundThread(name: "successor", queueMax: 1)
   private(set) var isStopping = false
@@ -88,8 +90,8 @@ actor RunningGate {
   }
 
   /// Serves, once the store is there or has been waited for: the first requests must not be refused for want of a connection to it.
-  func start(closing unused: [String]) async {
-    for socket in unused { diagnostics.note(.warning, "an inherited socket, \(socket), is no listener's: it is closed") }
+  func start(closing unused: UnusedSockets) async {
+    for warning in unused.warnings { diagnostics.note(.warning, warning) }
     certificates.start()
     let deadline = Instant.now.advanced(byMilliseconds: Self.storeWaitMilliseconds)
     await monitor?.start()
@@ -103,6 +105,7 @@ actor RunningGate {
     for (_, socket) in namedSockets { socket.takeOver() }
     let variables = environment
     Successor.announce { variables[$0] }
+    unused.close()
     manager.ready(summary)
     manager.keepAlive(workers)
   }
@@ -118,11 +121,19 @@ actor RunningGate {
   }
 
   /// The access log's file was moved away.
-  func reopenLogs() { services.accessLog.reopen() }
+  func reopenLogs() {
+    heir?.send(SIGUSR1)
+    let diagnostics = diagnostics
+    services.accessLog.reopen { failure in
+      diagnostics.note(
+        .error, "access_log: the file cannot be opened anew (\(KernelError.text(failure.errno))); lines go on into the one that was moved")
+    }
+  }
 
   /// Drains and ends the process, because it was asked to.
   func stop() async {
-    successor?.end()
+    guard !isStopping else { return }
+    successor?.send(SIGTERM)
     manager.stopping(withinMilliseconds: configuration.drainDelayMilliseconds + configuration.drainTimeoutMilliseconds)
     await end(delayMilliseconds: configuration.drainDelayMilliseconds)
   }
@@ -142,9 +153,10 @@ actor RunningGate {
       for worker in workers { group.addTask { await worker.drain(until: deadline) } }
     }
     admin?.socket.stop()
+    successor?.send(SIGKILL)
     services.accessLog.finish()
     diagnostics.note(.notice, "stopped")
     diagnostics.finish()
-    exit(ExitCode.done)
+    ProcessEnd.now(ExitCode.done)
   }
 }

@@ -24,7 +24,7 @@ struct ServeCommand {
       do {
         var inherited = InheritedSockets { environment[$0] }
         let configuration = try ConfigurationLoader.load(file: file)
-        return serve(try RunningGate(configuration, inherited: &inherited, environment: environment), closing: inherited.closeRest())
+        return serve(try RunningGate(configuration, inherited: &inherited, environment: environment), closing: inherited.takeRest())
       } catch let failure as ConfigurationFailure {
         for problem in failure.problems { StandardError.write("\(problem)\n") }
         return ExitCode.failed
@@ -40,7 +40,7 @@ struct ServeCommand {
 
   /// Acts on signals, on the main thread, for as long as the process lives. What takes longer is done one after the other elsewhere;
   /// the end waits for nobody.
-  private static func serve(_ gate: RunningGate, closing unused: [String]) -> Int32 {
+  private static func serve(_ gate: RunningGate, closing unused: UnusedSockets) -> Int32 {
     var last = Task { await gate.start(closing: unused) }
     var isStopping = false
     while true {

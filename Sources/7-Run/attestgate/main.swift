@@ -1,3 +1,4 @@
-import CLinux
+import EventLoop
 
-exit(Program.run(Array(CommandLine.arguments.dropFirst())))
+StandardDescriptors.open()
+ProcessEnd.now(Program.run(Array(CommandLine.arguments.dropFirst())))

@@ -86,6 +86,132 @@ import Testing
     next.kill()
   }
 
+  /// A command that becomes the gate under another program's name: that one is started to take over.
+  private func named(_ program: String) -> [String] {
+    ["perl", "-e", "my $name = shift; my $program = shift; exec { $program } $name, @ARGV", program]
+  }
+
+  @Test(arguments: [
+    (nil, 0, "cannot be started (No such file or directory)"), ("exit", 0o644, "cannot be started (Permission denied)"),
+    ("no program", 0o755, "cannot be started (Exec format error)"), ("#!/bin/sh\nexit 3\n", 0o755, "did not come to serve: it ended before it served"),
+  ] as [(String?, Int, String)])
+  func aProgramThatDoesNotRunIsSaidToBeSo(text: String?, mode: Int, complaint: String) throws {
+    let upstream = try ScriptedUpstream()
+    defer { upstream.stop() }
+    let folder = try TemporaryFolder()
+    if let text {
+      let file = try folder.write(text, to: "program")
+      try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file)
+    }
+    let gate = try GateProcess(ReloadTests.configuration(upstream: upstream.port), before: named(folder.file("program")))
+    defer { gate.process.kill() }
+    gate.process.signal(SIGUSR2)
+    #expect(eventually(within: 30_000) { gate.log.contains(complaint) }, "\(gate.log)")
+    #expect(try exchange(port: gate.port, ReloadTests.get).text == "hello")
+    #expect(gate.stop() == .exited(0))
+  }
+
+  @Test func aProgramThatHangsEndsWithTheGateThatStartedIt() throws {
+    let upstream = try ScriptedUpstream()
+    defer { upstream.stop() }
+    let folder = try TemporaryFolder()
+    let file = try folder.write(
+      "#!/bin/sh\ntrap '' TERM\necho $$ > \(folder.file("number"))\nwhile :; do sleep 0.1; done\n", to: "program")
+    try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: file)
+    let gate = try GateProcess(ReloadTests.configuration(upstream: upstream.port), before: named(file))
+    defer { gate.process.kill() }
+    gate.process.signal(SIGUSR2)
+    #expect(eventually(within: 30_000) { folder.read("number").hasSuffix("\n") })
+    let hanging = OtherProcess(try #require(pid_t(folder.read("number").dropLast())))
+    #expect(hanging.isRunning)
+    #expect(gate.stop() == .exited(0))
+    #expect(eventually { !hanging.isRunning })
+  }
+
+  /// A gate that has handed over and still answers one request, until `body` has ended.
+  private func whileDraining(
+    _ environment: [String: String] = [:], then configuration: (UInt16) -> String = { ReloadTests.configuration(upstream: $0) },
+    _ body: (GateProcess, OtherProcess, ScriptedUpstream) throws -> Void
+  ) throws {
+    let mayAnswer = Latch()
+    let upstream = try ScriptedUpstream { exchange in
+      if exchange.target == "/slow" { mayAnswer.wait() }
+      try exchange.answer("hello")
+    }
+    defer { upstream.stop() }
+    defer { mayAnswer.open() }
+    let first = ReloadTests.configuration(upstream: upstream.port).replacing("5s", with: "60s")
+    let gate = try GateProcess(first, environment: environment)
+    defer { gate.process.kill() }
+    let client = try gate.connect()
+    try client.send("GET /slow HTTP/1.1\r\nHost: a\r\n\r\n")
+    #expect(eventually { upstream.requests.count == 1 })
+    try gate.configure(configuration(upstream.port))
+    gate.process.signal(SIGUSR2)
+    #expect(eventually(within: 30_000) { gate.log.contains("has taken over") })
+    let next = try OtherProcess(successorOf: gate)
+    defer { next.kill() }
+    try body(gate, next, upstream)
+    #expect(gate.process.isRunning)
+    mayAnswer.open()
+    #expect(try client.readAnswer().text == "hello")
+    #expect(gate.process.wait(milliseconds: 30_000) == .exited(0))
+  }
+
+  @Test func aReloadThatIsAskedOfAProcessThatHandsOverIsDoneByWhoTookOver() throws {
+    try whileDraining { gate, next, upstream in
+      let other = "- {path: /other, upstream: api, gate: off}"
+      try gate.configure(ReloadTests.configuration(upstream: upstream.port, routes: other))
+      gate.process.signal(SIGHUP)
+      #expect(eventually { (try? exchange(port: gate.port, ReloadTests.get).status) == 404 })
+      #expect(next.isRunning)
+    }
+  }
+
+  @Test func theServiceManagerIsNotToldThatTheServiceStopsWhenTheFormerProcessIsAskedTo() throws {
+    let folder = try TemporaryFolder()
+    let manager = try DatagramServer(folder.file("notify"))
+    try whileDraining(["NOTIFY_SOCKET": folder.file("notify")]) { gate, next, _ in
+      gate.process.signal(SIGTERM)
+      // What the next process says to it comes behind what the former one may have said.
+      next.signal(SIGHUP)
+      var lines: [String] = []
+      while !lines.contains("RELOADING=1") { lines += try manager.receive() }
+      #expect(!lines.contains("STOPPING=1"))
+    }
+  }
+
+  @Test func whereTheNextProcessDoesNotListenNobodyIsKeptWaiting() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.file("gate.sock")
+    let mayAnswer = Latch()
+    let upstream = try ScriptedUpstream { exchange in
+      if exchange.target == "/slow" { mayAnswer.wait() }
+      try exchange.answer("hello")
+    }
+    defer { upstream.stop() }
+    defer { mayAnswer.open() }
+    let gate = try GateProcess(ReloadTests.configuration(upstream: upstream.port).replacing("5s", with: "60s"))
+    defer { gate.process.kill() }
+    let before = gate.folder.read("proxy.yaml")
+    let (port, unixPath) = (try FreePort.next(), "unix:\(path)")
+    let more = "listeners:\n  - bind: \"127.0.0.1:\(port)\"\n  - bind: \"\(unixPath)\"\n"
+    try gate.folder.write(before.replacing("listeners:\n", with: more), to: "proxy.yaml")
+    try gate.reload()
+    #expect(try exchange(port: port, ReloadTests.get).text == "hello")
+    let client = try gate.connect()
+    try client.send("GET /slow HTTP/1.1\r\nHost: a\r\n\r\n")
+    #expect(eventually { upstream.requests.count == 2 })
+    try gate.folder.write(before, to: "proxy.yaml")
+    gate.process.signal(SIGUSR2)
+    #expect(eventually(within: 30_000) { gate.log.contains("has taken over") })
+    let next = try OtherProcess(successorOf: gate)
+    defer { next.kill() }
+    #expect(eventually { (try? RawConnection(port: port)) == nil && !FileManager.default.fileExists(atPath: path) })
+    #expect(gate.process.isRunning)
+    #expect(try exchange(port: gate.port, ReloadTests.get).text == "hello")
+  }
+
   @Test func theFileOfAUnixSocketStaysForWhoTookItOver() throws {
     let folder = try TemporaryFolder()
     let path = folder.file("gate.sock")

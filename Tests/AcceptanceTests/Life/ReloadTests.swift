@@ -238,6 +238,18 @@ import Testing
     }
   }
 
+  @Test func aReloadThatFailsLeavesNothingOpen() throws {
+    try withGate { gate, upstream in
+      let missing = "{redis: {url: \"redis://127.0.0.1:\(try FreePort.next())/0\"}}"
+      try gate.configure(Self.configuration(upstream: upstream.port, store: missing))
+      try gate.folder.write(gate.folder.read("proxy.yaml").replacing("access.log", with: "other.log"), to: "proxy.yaml")
+      try gate.reload(isGood: false)
+      #expect(gate.folder.read("other.log").isEmpty)
+      #expect(eventually { gate.process.openFiles.values.contains { $0.hasSuffix("/access.log") } })
+      #expect(eventually { !gate.process.openFiles.values.contains { $0.hasSuffix("/other.log") } })
+    }
+  }
+
   @Test func anotherAccessLogIsWritten() throws {
     try withGate { gate, upstream in
       _ = try exchange(port: gate.port, Self.get)
