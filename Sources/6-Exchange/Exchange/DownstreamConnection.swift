@@ -55,6 +55,8 @@ final class DownstreamConnection {
   private(set) var requestCount: Int
   /// Bytes that the kernel took, in all.
   var bytesWritten = 0
+  /// Whether the answer that is under way ends with the connection, so that only a reset can tell the client that it was cut short.
+  var answerEndsWithConnection = false
   /// What the client takes its answer at, once it was waited for.
   var pace = WritePace()
   /// Who connected: the socket's peer, or for whom its PROXY header speaks.
@@ -206,6 +208,12 @@ final class DownstreamConnection {
   var mayBeClosed: Bool {
     guard let idleSince, !socket.hasSomethingToRead else { return false }
     return idleSince.advanced(byMilliseconds: Self.busyMilliseconds) <= loop.now
+  }
+
+  /// Closes in the middle of whatever is under way, so that the client does not take what it has for the whole.
+  func cutOff() {
+    if answerEndsWithConnection { socket.resetOnClose() }
+    socket.close()
   }
 
   private func releaseStorage() {

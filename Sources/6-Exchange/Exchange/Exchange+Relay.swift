@@ -22,7 +22,9 @@ extension Exchange {
     let bytesWrittenBefore = connection.bytesWritten
     answer.writeDownstream(to: &connection.output, form: form, changes: route.responseChanges, date: worker.date)
     connection.output.appendEndOfHead()
+    connection.answerEndsWithConnection = form.framing == .untilClose
     let relayed = await relayBody(of: upstream, framing, as: form, route, until: deadline)
+    if relayed == .ended { connection.answerEndsWithConnection = false }
     let isReusable = ConnectionReuse.ofUpstream(
       answerKeepsAlive: answerKeepsAlive, answerFraming: framing, answerEnded: relayed == .ended, requestEnded: requestEnded,
       surplusBytes: upstream.input.count)
@@ -60,7 +62,7 @@ extension Exchange {
       // The client must see that the answer was cut short: no last chunk, no end of a length; a reset where only the close would tell.
       record.upstreamFailure = failure.reason
       countTimeout(failure, route, patience: .upstreamIdle)
-      if form.framing == .untilClose { connection.socket.resetOnClose() }
+      if connection.answerEndsWithConnection { connection.socket.resetOnClose() }
       return .close
     }
   }

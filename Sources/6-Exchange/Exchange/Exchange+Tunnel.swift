@@ -43,6 +43,7 @@ extension Exchange {
     var tunnel = Tunnel(connection, upstream, idleMilliseconds: route.upstream.settings.idleTimeoutMilliseconds, until: deadline)
     worker.metrics.requestsInFlight.add(-1)
     worker.metrics.tunnels.add(1)
+    connection.answerEndsWithConnection = true
     let end = await tunnel.run()
     worker.metrics.tunnels.add(-1)
     worker.metrics.requestsInFlight.add(1)

@@ -61,6 +61,14 @@ enum ServedConnection {
     }
   }
 
+  /// Closes it whatever it does.
+  func cutOff() {
+    switch self {
+    case .busy(let exchange): exchange.connection.cutOff()
+    case .resting(let connection): connection.socket.close()
+    }
+  }
+
   var mayBeClosed: Bool {
     switch self {
     case .busy(let exchange): exchange.connection.mayBeClosed

@@ -28,7 +28,7 @@ extension Worker {
       closedCount += closeIdle(atMost: max(1, Int(due) - closedCount))
       await loop.sleep(until: loop.now.advanced(byMilliseconds: Self.closingMilliseconds))
     }
-    for served in connections.values { served.socket.close() }
+    for served in connections.values { served.cutOff() }
     // Those that were cut off have their log lines too; only who waits for something else than its client does not notice at once.
     let lastMoment = loop.now.advanced(byMilliseconds: Self.cutOffMilliseconds)
     while !connections.isEmpty && loop.now < lastMoment { await loop.sleep(until: loop.now.advanced(byMilliseconds: 1)) }

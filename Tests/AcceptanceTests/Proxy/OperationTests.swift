@@ -164,6 +164,36 @@ import Testing
     #expect(gate.stop(milliseconds: 20_000) == .exited(0))
   }
 
+  @Test func anAnswerThatTheEndOfTheDrainCutsShortDoesNotLookWhole() throws {
+    let upstream = try ScriptedUpstream { exchange in
+      try exchange.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n")
+      _ = exchange.waitForHangUp(milliseconds: 60_000)
+    }
+    defer { upstream.stop() }
+    let gate = try GateProcess(ReloadTests.configuration(upstream: upstream.port).replacing("5s", with: "300ms"))
+    defer { gate.process.kill() }
+    let client = try gate.connect()
+    // Before HTTP/1.1 the end of the connection is all that tells the end of such an answer.
+    try client.send("GET / HTTP/1.0\r\n\r\n")
+    _ = try client.readHead()
+    #expect(try client.readSome() == Array("hello".utf8))
+    gate.process.signal(SIGTERM)
+    #expect(throws: ConnectionReset.self) { try client.readSome() }
+    #expect(gate.process.wait() == .exited(0))
+  }
+
+  @Test func aLogFileThatCannotBeOpenedAnewIsSaid() throws {
+    try withProxy { gate, _ in
+      let files = FileManager.default
+      try files.moveItem(atPath: gate.folder.file("access.log"), toPath: gate.folder.file("moved.log"))
+      try files.createDirectory(atPath: gate.folder.file("access.log"), withIntermediateDirectories: false)
+      gate.process.signal(SIGUSR1)
+      #expect(eventually { gate.log.contains("error access_log: the file cannot be opened anew (Is a directory)") }, "\(gate.log)")
+      _ = try exchange(port: gate.port, Self.get)
+      #expect(eventually { !gate.folder.read("moved.log").isEmpty })
+    }
+  }
+
   @Test func aDelayedDrainIsNotReadyButStillServes() throws {
     let upstream = try ScriptedUpstream()
     defer { upstream.stop() }
