@@ -91,10 +91,11 @@ import Testing
     ["perl", "-e", "my $name = shift; my $program = shift; exec { $program } $name, @ARGV", program]
   }
 
-  @Test(arguments: [
-    (nil, 0, "cannot be started (No such file or directory)"), ("exit", 0o644, "cannot be started (Permission denied)"),
-    ("no program", 0o755, "cannot be started (Exec format error)"), ("#!/bin/sh\nexit 3\n", 0o755, "did not come to serve: it ended before it served"),
-  ] as [(String?, Int, String)])
+  @Test(
+    arguments: [
+      (nil, 0, "cannot be started (No such file or directory)"), ("exit", 0o644, "cannot be started (Permission denied)"),
+      ("no program", 0o755, "cannot be started (Exec format error)"), ("#!/bin/sh\nexit 3\n", 0o755, "it ended before it served"),
+    ] as [(String?, Int, String)])
   func aProgramThatDoesNotRunIsSaidToBeSo(text: String?, mode: Int, complaint: String) throws {
     let upstream = try ScriptedUpstream()
     defer { upstream.stop() }
