@@ -231,13 +231,12 @@ static inline int clinux_start_successor(
   if (clinux_pipe(told) != 0) return -errno;
   int between = fork();
   if (between == 0) {
-    int number = _Fork();
-    if (number == 0) {
-      int report = fcntl(told[1], F_DUPFD_CLOEXEC, 3 + count);
-      if (report >= 0) clinux_become(arguments, variables, descriptors, count, numbered, report);
-    }
+    /* Out of the way of what the program gets. */
+    int report = fcntl(told[1], F_DUPFD_CLOEXEC, 3 + count);
+    int number = report < 0 ? -1 : _Fork();
+    if (number == 0) clinux_become(arguments, variables, descriptors, count, numbered, report);
     if (number <= 0) number = -errno;
-    _exit(write(told[1], &number, sizeof number) == sizeof number ? 0 : 127);
+    _exit(write(report, &number, sizeof number) == sizeof number ? 0 : 127);
   }
   int error = between < 0 ? -errno : 0, number = clinux_take_number(told);
   if (error == 0) while (waitpid(between, NULL, 0) < 0 && errno == EINTR) {}
