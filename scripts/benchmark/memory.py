@@ -10,6 +10,8 @@ from .tlsroute import trusting_context
 
 CONNECTIONS = 10_000
 WARMING = 100
+# Room of an nginx for these, the last sixteenth of which it keeps free, and of one for few.
+MANY, FEW = CONNECTIONS * 11 // 10, 300
 # Longer than the gate keeps the buffers of a connection that has nothing to do.
 IDLE_SECONDS = 5
 ANSWER_BYTES = 200
@@ -53,19 +55,41 @@ class Clients:
             answer += part
 
 
-def bytes_a_connection(server, tls):
-    """What a fresh server has more after ten thousand connections with a request each, and a pause."""
-    port, process, _ = server
-    # What the first connections make once belongs to none of them.
-    Clients(port, tls, WARMING).close()
+def warmed_bytes(server, tls):
+    """What a server has before there are many: what the first connections make once belongs to none of them."""
+    Clients(server.port, tls, WARMING).close()
     time.sleep(IDLE_SECONDS)
-    before = own_bytes(process)
-    clients = Clients(port, tls, CONNECTIONS)
+    return own_bytes(server.process)
+
+
+def bytes_a_connection(server, tls, before):
+    """What a fresh server has more than `before` after ten thousand connections with a request each, and a pause."""
+    warmed = warmed_bytes(server, tls)
+    clients = Clients(server.port, tls, CONNECTIONS)
     time.sleep(IDLE_SECONDS)
-    after = own_bytes(process)
+    after = own_bytes(server.process)
     clients.ask_again()
     clients.close()
-    return (after - before) / CONNECTIONS
+    return (after - (warmed if before is None else before)) / CONNECTIONS
+
+
+def of_gate(servers, tls, redis):
+    server = servers.gate(redis=redis, tls=tls)
+    found = bytes_a_connection(server, tls, before=None)
+    servers.stop(server.owner)
+    return found
+
+
+def of_nginx(servers, tls):
+    """nginx makes and fills a table for all the connections that it may have when it starts: one with room for few tells what it has
+    without them, one with room for these what it has with them."""
+    small = servers.nginx(tls=tls, connections=FEW)
+    before = warmed_bytes(small, tls)
+    servers.stop(small.owner)
+    server = servers.nginx(tls=tls, connections=MANY)
+    found = bytes_a_connection(server, tls, before)
+    servers.stop(server.owner)
+    return found
 
 
 def measure(servers, rounds, progress):
@@ -79,10 +103,8 @@ def measure(servers, rounds, progress):
     for scenario, tls in (("plain", False), ("TLS 1.3", True)):
         found = {"gate": [], "nginx": []}
         for number in range(rounds):
-            for name in found:
-                server = servers.gate(redis=redis, tls=tls) if name == "gate" else servers.nginx(tls=tls)
-                found[name].append(bytes_a_connection(server, tls))
-                servers.stop(server.owner)
+            found["gate"].append(of_gate(servers, tls, redis))
+            found["nginx"].append(of_nginx(servers, tls))
             progress(f"{scenario}: round {number + 1} of {rounds}: " + ", ".join(f"{name} {found[name][-1]:,.0f}" for name in found))
         ratio = statistics.median(gate / nginx for gate, nginx in zip(found["gate"], found["nginx"]))
         gate, nginx = (statistics.median(values) for values in found.values())

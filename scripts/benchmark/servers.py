@@ -20,7 +20,7 @@ daemon off;
 pid {folder}/{name}.pid;
 error_log {folder}/{name}.log warn;
 worker_rlimit_nofile 20000;
-events {{ worker_connections 20000; }}
+events {{ worker_connections {connections}; }}
 http {{
   access_log off;
   client_body_temp_path {folder}/{name}-body;
@@ -192,11 +192,11 @@ class Servers:
                 time.sleep(0.05)
         raise SystemExit("bench: the gate did not become ready")
 
-    def _nginx(self, name, cpu, http):
+    def _nginx(self, name, cpu, http, connections=20_000):
         path = os.path.join(self.folder, f"{name}.conf")
         user = "user root;\n" if os.getuid() == 0 else ""
         with open(path, "w") as file:
-            file.write(NGINX.format(user=user, folder=self.folder, name=name, http=http))
+            file.write(NGINX.format(user=user, folder=self.folder, name=name, http=http, connections=connections))
         return self.start([program("nginx"), "-c", path, "-p", self.folder, "-e", os.path.join(self.folder, f"{name}.log")], cpu)
 
     def certificate(self):
@@ -207,11 +207,11 @@ class Servers:
             subprocess.run(arguments + ["-out", "tls.pem"], check=True, capture_output=True, cwd=self.folder)
         return self.folder
 
-    def nginx(self, tls=False):
-        """nginx as the proxy to compare with, with one worker."""
+    def nginx(self, tls=False, connections=20_000):
+        """nginx as the proxy to compare with, with one worker that has room for so many connections."""
         port = free_port()
         secured = NGINX_TLS.format(folder=self.certificate()) if tls else ""
-        master = self._nginx(f"proxy-{port}", PROXY_CPU, PROXY.format(port=port, upstream=self.upstream_port, tls=secured))
+        master = self._nginx(f"proxy-{port}", PROXY_CPU, PROXY.format(port=port, upstream=self.upstream_port, tls=secured), connections)
         self.await_port(port)
         with open(f"/proc/{master.pid}/task/{master.pid}/children") as children:
             return Proxy(port, int(children.read().split()[0]), master.pid)
