@@ -23,8 +23,15 @@ public actor AdminListener {
   private let process: MetricRegistry
   private let startedAt = Double(WallClock.unixNanoseconds) / 1_000_000_000
   private let readiness: Mutex<Readiness>
-  private var sockets: [ObjectIdentifier: Socket] = [:]
+  private var connections: [ObjectIdentifier: Connection] = [:]
+  private var eventCount = 0
   private var acceptor: Acceptor?
+
+  private struct Connection {
+    let socket: Socket
+    /// When it came, or asked last: events are numbered.
+    var lastEvent: Int
+  }
 
   /// A listener that does not serve yet. `process` holds the metrics that belong to no worker.
   public init(workers: [Worker], process: MetricRegistry, needsStore: Bool) {
@@ -73,20 +80,32 @@ public actor AdminListener {
     }
   }
 
-  private func take(_ connection: Socket) {
-    guard sockets.count < Self.connectionsMax else { return connection.close() }
-    let identifier = ObjectIdentifier(connection)
-    sockets[identifier] = connection
+  private func take(_ socket: Socket) {
+    if connections.count >= Self.connectionsMax { giveUpLongestSilent() }
+    let identifier = ObjectIdentifier(socket)
+    connections[identifier] = Connection(socket: socket, lastEvent: nextEvent())
     Task(executorPreference: loop) { await self.serve(identifier) }
   }
 
+  private func nextEvent() -> Int {
+    eventCount += 1
+    return eventCount
+  }
+
+  /// Makes a place where all are taken: whoever holds connections without asking anything must not keep a health check out.
+  private func giveUpLongestSilent() {
+    guard let longest = connections.min(by: { $0.value.lastEvent < $1.value.lastEvent }) else { return }
+    connections[longest.key] = nil
+    longest.value.socket.close()
+  }
+
   private func serve(_ identifier: ObjectIdentifier) async {
-    guard let socket = sockets[identifier] else { return }
+    guard let socket = connections[identifier]?.socket else { return }
     var input = ByteQueue()
     let head = RequestHead()
     while await answerNext(socket, &input, head) {}
     await socket.closeLingering(bytesMax: Self.lingerBytesMax, until: loop.now.advanced(byMilliseconds: Self.lingerMilliseconds))
-    sockets[identifier] = nil
+    connections[identifier] = nil
   }
 
   /// Reads one request and answers it; false when the connection ends.
@@ -97,6 +116,7 @@ public actor AdminListener {
         switch input.withReadable({ head.parse($0, limits: Self.headLimits) }) {
         case .complete(let byteCount):
           input.consume(byteCount)
+          connections[ObjectIdentifier(socket)]?.lastEvent = nextEvent()
           let keepsAlive = head.keepsAlive && head.framing.isEmpty && !isDraining
           let isSent = await send(await answer(head), to: socket, head, closes: !keepsAlive)
           return isSent && keepsAlive
