@@ -25,7 +25,7 @@ import Testing
     try CommandRun([GateProcess.binary, "device"] + arguments, input: Array(input.utf8))
   }
 
-  static func withGate(_ body: (Stage) throws -> Void) throws {
+  static func withGate(listener: [String] = [], _ body: (Stage) throws -> Void) throws {
     let folder = try TemporaryFolder()
     #expect(try device(["authority", folder.file("authority")]).succeeded)
     let upstream = try ScriptedUpstream { try $0.answer("\($0.request.method) \($0.target)") }
@@ -49,7 +49,7 @@ import Testing
           gate: {path_form: encoded, bind: [method, path, body, host]}
         - {path: "/**", upstream: api, gate: enforce}
 
-      """)
+      """, listener: listener)
     defer { gate.process.kill() }
     try body(Stage(folder: folder, gate: gate, upstream: upstream))
     #expect(upstream.malformed.isEmpty)
@@ -89,6 +89,27 @@ import Testing
       #expect(repeated.text.contains("\"status\" : 200"))
       #expect(repeated.text.contains("assertion_already_accepted"))
       #expect(stage.upstream.requests.count == accepted.count + 1)
+    }
+  }
+
+  @Test func aDeviceSpeaksToAGateWithTLSThatItsAuthorityVerifies() throws {
+    let authority = try CertificateAuthority()
+    let local = try authority.issue("local", names: ["localhost", "IP:127.0.0.1"])
+    try Self.withGate(listener: ["tls: {certificate: \(local.certificateFile), private_key: \(local.keyFile)}"]) { stage in
+      let url = "https://localhost:\(stage.gate.port)"
+      let trust = ["--ca", authority.certificateFile]
+      let enrolled = try stage.device(["enroll", url, "--authority", stage.folder.file("authority")] + trust)
+      #expect(enrolled.succeeded, "\(enrolled.text)\(enrolled.errors)")
+      for words in [["\(url)/v1/orders", "-d", "{}"], ["\(url)/raw/a%2Fb", "--encoded-path", "--bind-host"]] {
+        let run = try stage.device(["request"] + words + trust)
+        #expect(run.succeeded, "\(words): \(run.text)\(run.errors)")
+      }
+      let untrusted = try stage.device(["request", "\(url)/v1/orders"])
+      #expect(untrusted.end == .exited(1))
+      #expect(untrusted.errors.contains("no TLS with the server") && untrusted.errors.contains("--ca"), "\(untrusted.errors)")
+      let plain = try stage.device(["request", "\(stage.url)/v1/orders"] + trust)
+      #expect(plain.end == .exited(2) && plain.errors.contains("--ca goes with an https URL"), "\(plain.errors)")
+      #expect(stage.upstream.requests.count == 2)
     }
   }
 
@@ -138,7 +159,7 @@ import Testing
   }
 
   @Test(arguments: [
-    [], ["unknown"], ["authority"], ["authority", "a", "b"], ["enroll"], ["enroll", "https://gate"],
+    [], ["unknown"], ["authority"], ["authority", "a", "b"], ["enroll"], ["enroll", "ftp://gate"],
     ["enroll", "http://gate", "--app", "x"],
     ["enroll", "http://gate", "--category", "-1"], ["request", "http://gate", "--tamper", "all"], ["request", "http://gate", "--unknown"],
     ["request", "http://gate", "--tamper", "path", "--unsigned"], ["request", "http://gate", "-X", "GET /"],

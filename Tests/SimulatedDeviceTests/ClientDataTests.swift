@@ -34,6 +34,8 @@ import Testing
       ("http://[::1]:9000?q", "::1", 9000, "[::1]:9000", "/", "q", "/"),
       ("http://[::1]/x?", "::1", 80, "[::1]", "/x", "", "/x"),
       ("HTTP://Gate/caf%C3%A9%2Fx+y", "Gate", 80, "Gate", "/caf%C3%A9%2Fx+y", nil, "/caf\u{E9}/x+y"),
+      ("https://gate.example/a", "gate.example", 443, "gate.example", "/a", nil, "/a"),
+      ("HTTPS://gate.example:8443", "gate.example", 8443, "gate.example:8443", "/", nil, "/"),
     ] as [(String, String, UInt16, String, String, String?, String)])
   func aURLIsTakenApart(
     text: String, host: String, port: UInt16, authority: String, path: String, query: String?, decodedPath: String
@@ -41,13 +43,14 @@ import Testing
     let url = try #require(RequestURL(text))
     #expect([url.host, url.authority, url.path, url.decodedPath] == [host, authority, path, decodedPath])
     #expect(url.port == port)
+    #expect(url.isSecure == text.lowercased().hasPrefix("https"))
     #expect(url.query == query)
     #expect(url.target == path + (query.map { "?" + $0 } ?? ""))
     #expect(url.at(target: url.target) == url)
   }
 
   @Test(arguments: [
-    "", "gate.example", "https://gate.example", "http://", "http:///a", "http://user@gate/", "http://gate/#f", "http://gate:0/",
+    "", "gate.example", "ftp://gate.example", "https://", "http://", "http:///a", "http://user@gate/", "http://gate/#f", "http://gate:0/",
     "http://gate:65536/",
     "http://gate:x/", "http://[::1", "http://[::1]x/", "http://gate/a b", "http://gate/a\r\nHost: b", "http://gate/\u{E9}",
   ])

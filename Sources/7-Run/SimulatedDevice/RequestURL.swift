@@ -1,10 +1,12 @@
 import FoundationEssentials
 
-/// A URL as an app has it: where to connect, what to ask for, and what `URL.path` makes of it. Only `http`: this client has no TLS.
+/// A URL as an app has it: where to connect, what to ask for, and what `URL.path` makes of it.
 public struct RequestURL: Sendable, Equatable {
+  /// Whether it is `https`.
+  public var isSecure: Bool
   /// Name or address, without brackets.
   public var host: String
-  /// TCP port, 80 when the URL names none.
+  /// TCP port; 80, or 443 for `https`, when the URL names none.
   public var port: UInt16
   /// The value of the Host field: as written, an address of IPv6 in brackets, no default port.
   public var authority: String
@@ -13,23 +15,26 @@ public struct RequestURL: Sendable, Equatable {
   /// The raw query without `?`; nil when there is none.
   public var query: String?
 
-  /// Nil unless `text` is an absolute `http` URL without user information and fragment.
+  /// Nil unless `text` is an absolute `http` or `https` URL without user information and fragment.
   public init?(_ text: String) {
-    guard text.lowercased().hasPrefix("http://"), !text.contains("#"), text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { return nil }
-    let rest = text.dropFirst("http://".count)
+    guard !text.contains("#"), text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { return nil }
+    guard let scheme = ["http://", "https://"].first(where: { text.lowercased().hasPrefix($0) }) else { return nil }
+    isSecure = scheme == "https://"
+    let defaultPort: UInt16 = isSecure ? 443 : 80
+    let rest = text.dropFirst(scheme.count)
     let authority = rest.prefix { $0 != "/" && $0 != "?" }
-    guard let (host, port) = Self.split(authority) else { return nil }
+    guard let (host, port) = Self.split(authority, defaultPort: defaultPort) else { return nil }
     self.host = host
     self.port = port
     let name = host.contains(":") ? "[\(host)]" : host
-    self.authority = port == 80 ? name : "\(name):\(port)"
+    self.authority = port == defaultPort ? name : "\(name):\(port)"
     let target = rest.dropFirst(authority.count)
     let path = target.prefix { $0 != "?" }
     self.path = path.isEmpty ? "/" : String(path)
     query = target.count > path.count ? String(target.dropFirst(path.count + 1)) : nil
   }
 
-  private static func split(_ authority: Substring) -> (host: String, port: UInt16)? {
+  private static func split(_ authority: Substring, defaultPort: UInt16) -> (host: String, port: UInt16)? {
     guard !authority.contains("@") else { return nil }
     var host = authority
     var portText = Substring()
@@ -43,7 +48,7 @@ public struct RequestURL: Sendable, Equatable {
       portText = authority[colon...]
     }
     guard !host.isEmpty else { return nil }
-    if portText.count <= 1 { return (String(host), 80) }
+    if portText.count <= 1 { return (String(host), defaultPort) }
     guard let port = UInt16(portText.dropFirst()), port > 0 else { return nil }
     return (String(host), port)
   }

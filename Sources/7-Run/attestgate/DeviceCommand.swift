@@ -4,6 +4,7 @@ import Cryptography
 import EventLoop
 import FoundationEssentials
 import SimulatedDevice
+import TLS
 
 /// `attestgate device`: a device in software, for whoever has no iPhone at hand.
 struct DeviceCommand {
@@ -88,13 +89,35 @@ struct DeviceCommand {
 
   /// An operand that must be a URL.
   static func url(_ text: String) throws(UsageFailure) -> RequestURL {
-    guard let url = RequestURL(text) else { throw UsageFailure("\(text) is no http URL, such as http://127.0.0.1:8080") }
+    guard let url = RequestURL(text) else { throw UsageFailure("\(text) is no http or https URL, such as http://127.0.0.1:8080") }
     return url
   }
 
-  /// The challenge at `target` of the same origin; what came instead when there is none.
-  static func challenge(at target: String, of url: RequestURL) throws(HTTPClientFailure) -> Challenge {
-    let answer = try HTTPClientExchange.run(HTTPClientRequest(url.at(target: target)))
+  static let trustOption = CommandUsage.Option(
+    "--ca", value: "FILE", "whom an https gate is verified against, the system's authorities unless said otherwise")
+
+  /// Whom a gate at `url` is verified against; nil where it speaks no TLS.
+  static func trust(of url: RequestURL, _ arguments: Arguments) throws(UsageFailure) -> TLSClientIdentity? {
+    guard url.isSecure else {
+      guard !arguments.has("--ca") else { throw UsageFailure("--ca goes with an https URL") }
+      return nil
+    }
+    let path = arguments.value("--ca")
+    var authorities: [UInt8]?
+    if let path {
+      guard let content = FileManager.default.contents(atPath: path) else { throw UsageFailure("\(path) cannot be read") }
+      authorities = [UInt8](content)
+    }
+    do throws(TLSFailure) {
+      return try TLSClientIdentity(authorities: authorities, identity: nil)
+    } catch {
+      throw UsageFailure("\(path ?? "the system's authorities"): \(error)")
+    }
+  }
+
+  /// The challenge at `target` of the same origin as `request`; what came instead when there is none.
+  static func challenge(at target: String, for request: HTTPClientRequest) throws(HTTPClientFailure) -> Challenge {
+    let answer = try HTTPClientExchange.run(HTTPClientRequest(request.url.at(target: target), trust: request.trust))
     return answer.status == 200 ? .given(answer.text) : .refused(answer)
   }
 

@@ -15,6 +15,7 @@ struct DeviceEnrolment {
       .init("--app", value: "PREFIX.BUNDLE", "the app, ABCDE12345.com.example.shop unless said otherwise"),
       .init("--authority", value: "DIR", "the authority's folder, \(DeviceCommand.authorityDirectory) unless said otherwise"),
       .init("--state", value: "DIR", "the device's folder, \(DeviceCommand.stateDirectory) unless said otherwise"),
+      DeviceCommand.trustOption,
       .init("--category", value: "N", "imitates iOS 27: the launch category, 2 TestFlight, 3 development, 4 App Store"),
       .init("--bundle-version", value: "TEXT", "imitates iOS 27: CFBundleVersion of the app"),
       .init("--production", "claims Apple's production environment, development otherwise"),
@@ -23,7 +24,7 @@ struct DeviceEnrolment {
       .init("--json", "prints one JSON object, for programs"),
     ])
 
-  private let url: RequestURL
+  private let endpoint: HTTPClientRequest
   private let authorityDirectory: String
   private let stateDirectory: String
   private let challengePath: String
@@ -40,7 +41,8 @@ struct DeviceEnrolment {
   }
 
   private init(_ arguments: Arguments) throws(UsageFailure) {
-    url = try DeviceCommand.url(arguments.operands[0])
+    let url = try DeviceCommand.url(arguments.operands[0])
+    endpoint = HTTPClientRequest(url, trust: try DeviceCommand.trust(of: url, arguments))
     authorityDirectory = arguments.value("--authority") ?? DeviceCommand.authorityDirectory
     stateDirectory = arguments.value("--state") ?? DeviceCommand.stateDirectory
     challengePath = arguments.value("--challenge-path") ?? "/attest/challenge"
@@ -76,7 +78,7 @@ struct DeviceEnrolment {
 
   private func enroll() throws(CommandFailure) -> Int32 {
     let authority = try CommandFailure.of { () throws(DeviceFailure) in try SimulatedAuthority(loadingFrom: authorityDirectory) }
-    let given = try CommandFailure.of { () throws(HTTPClientFailure) in try DeviceCommand.challenge(at: challengePath, of: url) }
+    let given = try CommandFailure.of { () throws(HTTPClientFailure) in try DeviceCommand.challenge(at: challengePath, for: endpoint) }
     guard case .given(let challenge) = given else {
       if case .refused(let answer) = given { report(answer) }
       return ExitCode.failed
@@ -95,7 +97,7 @@ struct DeviceEnrolment {
   }
 
   private func send(_ body: Request) throws(HTTPClientFailure) -> HTTPClientAnswer {
-    var request = HTTPClientRequest(url.at(target: verifyPath))
+    var request = HTTPClientRequest(endpoint.url.at(target: verifyPath), trust: endpoint.trust)
     request.method = "POST"
     request.fields = [HeaderLine("Content-Type", "application/json")]
     request.body = (try? JSONEncoder().encode(body)).map { [UInt8]($0) } ?? []

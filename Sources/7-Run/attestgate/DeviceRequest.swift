@@ -24,6 +24,7 @@ struct DeviceRequest {
       .init("--tamper", value: "PART", "changes body, path, method or query after signing"),
       .init("--unsigned", "sends the request without signing it"),
       .init("--include", short: "-i", "prints the answer's header fields too"),
+      DeviceCommand.trustOption,
     ] + DeviceSigning.options + [
       .init("--challenge-path", value: "PATH", "where challenges are, /assert/challenge unless said otherwise"),
       .init("--json", "prints one JSON object, for programs"),
@@ -47,7 +48,8 @@ struct DeviceRequest {
   }
 
   private init(_ arguments: Arguments) throws(UsageFailure) {
-    request = HTTPClientRequest(try DeviceCommand.url(arguments.operands[0]))
+    let url = try DeviceCommand.url(arguments.operands[0])
+    request = HTTPClientRequest(url, trust: try DeviceCommand.trust(of: url, arguments))
     if let data = arguments.value("--data") { request.body = try Self.body(data) }
     request.method = arguments.value("--method") ?? (arguments.has("--data") ? "POST" : "GET")
     guard Self.isToken(request.method) else { throw UsageFailure("--method is no HTTP method") }
@@ -111,8 +113,8 @@ struct DeviceRequest {
     let device = try CommandFailure.of { () throws(DeviceFailure) in try DeviceState.load(from: directory) }
     var challenge: String?
     if signing.profile == .json {
-      let (url, path) = (request.url, challengePath)
-      switch try CommandFailure.of({ () throws(HTTPClientFailure) in try DeviceCommand.challenge(at: path, of: url) }) {
+      let (request, path) = (request, challengePath)
+      switch try CommandFailure.of({ () throws(HTTPClientFailure) in try DeviceCommand.challenge(at: path, for: request) }) {
       case .given(let text): challenge = text
       case .refused(let answer): return answer
       }

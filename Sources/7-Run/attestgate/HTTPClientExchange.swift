@@ -3,8 +3,9 @@ import EventLoop
 import HTTP
 import SimulatedDevice
 import Synchronization
+import TLS
 
-/// One request of a command and its answer, over plain HTTP, on a loop that runs for as long as the exchange takes. It shares the gate's
+/// One request of a command and its answer, over a connection of its own, on a loop that runs for as long as the exchange takes. It shares the gate's
 /// parsers: there is one place that decides where a body ends.
 final class HTTPClientExchange {
   /// Connecting, in all.
@@ -51,16 +52,22 @@ final class HTTPClientExchange {
     var failure = HTTPClientFailure.noAddress(host: request.url.host)
     for address in addresses {
       do throws(SocketFailure) {
-        return try await Socket.connect(to: address, on: loop, until: until)
+        return try await connect(to: address, until: until)
       } catch {
         switch error {
         case .failed(let errno): failure = .notConnected(place: place, errno: errno)
         case .timedOut: failure = .timedOut(place: place)
-        case .notSecured: failure = .brokenOff(place: place)
+        case .notSecured(let reason): failure = .notSecured(place: place, reason: reason)
         }
       }
     }
     throw failure
+  }
+
+  private func connect(to address: SocketAddress, until: Instant) async throws(SocketFailure) -> Socket {
+    guard request.url.isSecure else { return try await Socket.connect(to: address, on: loop, until: until) }
+    guard let trust = request.trust else { throw .notSecured("this command trusts no authority") }
+    return try await TLSClient(trust, name: request.url.host, offersHTTP: true).connect(to: address, on: loop, until: until)
   }
 
   /// Sends until all is sent, or until something comes back: an answer that comes early, such as 413, ends the sending.

@@ -1,4 +1,5 @@
 import SimulatedDevice
+import TLS
 
 /// A request as a command sends it, over a connection of its own that ends with the answer.
 struct HTTPClientRequest: Sendable {
@@ -6,8 +7,13 @@ struct HTTPClientRequest: Sendable {
   var url: RequestURL
   var fields: [HeaderLine] = []
   var body: [UInt8] = []
+  /// Whom an `https` server is verified against.
+  var trust: TLSClientIdentity?
 
-  init(_ url: RequestURL) { self.url = url }
+  init(_ url: RequestURL, trust: TLSClientIdentity? = nil) {
+    self.url = url
+    self.trust = trust
+  }
 
   /// Whether there is a field of this name.
   func has(_ name: String) -> Bool { fields.contains { $0.name.lowercased() == name.lowercased() } }
@@ -41,6 +47,7 @@ struct HTTPClientAnswer: Sendable {
 enum HTTPClientFailure: Error, Equatable, CustomStringConvertible {
   case noAddress(host: String)
   case notConnected(place: String, errno: Int32)
+  case notSecured(place: String, reason: String)
   case timedOut(place: String)
   case brokenOff(place: String)
   case malformed(String)
@@ -51,6 +58,7 @@ enum HTTPClientFailure: Error, Equatable, CustomStringConvertible {
     case .noAddress(let host): "\(host) has no address"
     case .notConnected(let place, 111): "\(place) refuses connections: is the gate running?"
     case .notConnected(let place, let errno): "\(place) cannot be reached (errno \(errno))"
+    case .notSecured(let place, let reason): "\(place): no TLS with the server: \(reason); --ca FILE names the authority of its certificate"
     case .timedOut(let place): "\(place) does not answer in time"
     case .brokenOff(let place): "\(place) closed the connection in the middle"
     case .malformed(let reason): "the answer is no HTTP: \(reason)"

@@ -22,7 +22,7 @@ struct HealthCheckCommand {
   static func run(_ words: [String]) -> Int32 {
     usage.run(words) { arguments throws(UsageFailure) in
       let text = arguments.operands.first ?? defaultURL
-      guard let url = RequestURL(text) else { throw UsageFailure("\(text) is no http URL, such as \(defaultURL)") }
+      guard let url = RequestURL(text), !url.isSecure else { throw UsageFailure("\(text) is no http URL, such as \(defaultURL)") }
       let seconds = try arguments.number("--timeout", in: 1...60) ?? defaultTimeoutSeconds
       return ask(url, milliseconds: seconds * 1_000)
     }

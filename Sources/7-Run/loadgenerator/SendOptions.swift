@@ -96,7 +96,7 @@ struct SendOptions: Sendable {
   }
 
   private static func target(_ text: String, process: String?) throws(UsageFailure) -> Target {
-    guard let url = RequestURL(text) else { throw UsageFailure("\(text) is no http URL") }
+    guard let url = RequestURL(text), !url.isSecure else { throw UsageFailure("\(text) is no http URL") }
     guard process == nil || process.flatMap({ Int($0) }) != nil else { throw UsageFailure("a process is a number") }
     return Target(url: url, process: process.flatMap { Int($0) })
   }

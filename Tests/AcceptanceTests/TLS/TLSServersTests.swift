@@ -70,6 +70,35 @@ import Testing
     #expect(try get(named).text == "hello")
   }
 
+  /// The answer's end is the connection's, so nothing but close_notify tells a whole one from one that somebody cut (RFC 8446 section 6.1).
+  @Test func anAnswerThatWasCutIsNotPassedOnAsAWhole() throws {
+    let issued = try authority.issue("local", names: ["IP:127.0.0.1"])
+    let folder = try TemporaryFolder()
+    #expect(mkfifo(folder.file("answer"), 0o600) == 0)
+    let answer = open(folder.file("answer"), O_RDWR | O_CLOEXEC)
+    defer { close(answer) }
+    let port = try FreePort.next()
+    let server = try ChildProcess(
+      ["openssl", "s_server", "-accept", "127.0.0.1:\(port)", "-cert", issued.certificateFile, "-key", issued.keyFile, "-quiet"],
+      input: folder.file("answer"), output: folder.file("request"), errors: folder.file("request"))
+    defer { server.kill() }
+    #expect(eventually { (try? RawConnection(port: port)) != nil })
+    let gate = try gate(port, tls: ", tls: {ca: \(authority.certificateFile)}")
+    defer { gate.process.kill() }
+    let client = try gate.connect()
+    try client.send("GET / HTTP/1.1\r\nHost: api.example.com\r\n\r\n")
+    #expect(eventually { folder.read("request").contains("GET / HTTP/1.1") })
+    let text = "HTTP/1.0 200 OK\r\n\r\nhalf of it"
+    #expect(write(answer, text, text.utf8.count) == text.utf8.count)
+    var message = try client.readAnswerHead()
+    #expect(message.value("Transfer-Encoding") == "chunked")
+    #expect(try client.readChunk(of: &message))
+    #expect(message.text == "half of it")
+    server.kill()
+    #expect(throws: (any Error).self) { try client.readChunk(of: &message) }
+    #expect(try gate.accessLog(count: 1)[0]["upstream_failure"] != nil)
+  }
+
   @Test func aServerThatAsksForOurCertificateGetsIt() throws {
     let device = try authority.issue("gate", names: ["gate-1"])
     let nginx = try nginx(
