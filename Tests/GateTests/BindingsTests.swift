@@ -94,7 +94,7 @@ import Testing
   }
 
   private static func isDecodedPath(_ path: String, of normalPath: String) -> Bool {
-    Bindings.isDecodedPath(Array(path.utf8).span, of: Array(normalPath.utf8).span)
+    Bindings.isDecodedPath(JSONStringBytes(Array(path.utf8).span), of: Array(normalPath.utf8).span)
   }
 
   @Test func theEncodedFormIsTheRawTargetPathAndNothingElse() {

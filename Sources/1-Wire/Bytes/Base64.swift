@@ -19,8 +19,14 @@ public enum Base64 {
 
   /// Decodes `text` into `bytes`, which it must fill exactly; without an allocation. What is left there after a failure means nothing.
   public static func decode(_ text: Span<UInt8>, filling bytes: inout MutableSpan<UInt8>) -> Bool {
-    guard let digits = digitCount(text), digits * 6 / 8 == bytes.count else { return false }
-    return unsafe bytes.withUnsafeMutableBufferPointer { unsafe decode(text, digits, to: $0) }
+    decode(text, to: &bytes) == bytes.count
+  }
+
+  /// Decodes `text` to the front of `bytes`, without an allocation; how many bytes it is. Nil for what
+  /// ``decode(_:maximum:)-(Span<UInt8>,_)`` refuses, and for more than there is room for; what is left there then means nothing.
+  public static func decode(_ text: Span<UInt8>, to bytes: inout MutableSpan<UInt8>) -> Int? {
+    guard let digits = digitCount(text), digits * 6 / 8 <= bytes.count else { return nil }
+    return unsafe bytes.withUnsafeMutableBufferPointer { unsafe decode(text, digits, to: $0) } ? digits * 6 / 8 : nil
   }
 
   /// Standard base64, padded: Apple's form of a key identifier.

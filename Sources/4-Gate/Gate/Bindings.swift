@@ -44,7 +44,7 @@ enum Bindings {
     }
     let matches =
       switch policy.pathForm {
-      case .decoded: isDecodedPath(path, in: json, of: facts.normalPath)
+      case .decoded: isDecodedPath(path.bytes(in: json), of: facts.normalPath)
       case .encoded: path.equals(facts.head.bytes(at: facts.rawPath), in: json)
       }
     return matches ? nil : Failure(code: .pathMismatch, detail: "The client data was signed for another path.")
@@ -79,17 +79,14 @@ enum Bindings {
       ? Failure(code: .bodyMismatch, detail: "The client data lacks bodySHA256, which this route demands.") : nil
   }
 
-  private static func isDecodedPath(_ path: JSONString, in json: Span<UInt8>, of normalPath: Span<UInt8>) -> Bool {
-    path.hasEscapes
-      ? isDecodedPath(path.decoded(in: json).span, of: normalPath) : isDecodedPath(json.bytes(at: path.range), of: normalPath)
-  }
-
   /// Whether `path` is `normalPath` as Foundation's `URL.path` gives it: percent-decoded, without one final slash.
-  static func isDecodedPath(_ path: Span<UInt8>, of normalPath: Span<UInt8>) -> Bool {
-    if normalPath.count <= 1 { return path.isEmpty || path.equals("/") }
+  static func isDecodedPath(_ path: consuming JSONStringBytes, of normalPath: Span<UInt8>) -> Bool {
+    if normalPath.count <= 1 {
+      let first = path.next()
+      return first == nil || first == UInt8(ascii: "/") && path.next() == nil
+    }
     let end = normalPath[normalPath.count - 1] == UInt8(ascii: "/") ? normalPath.count - 1 : normalPath.count
     var index = 0
-    var position = 0
     while index < end {
       var byte = normalPath[index]
       index += 1
@@ -99,10 +96,9 @@ enum Bindings {
         byte = high << 4 | low
         index += 2
       }
-      guard position < path.count, path[position] == byte else { return false }
-      position += 1
+      guard path.next() == byte else { return false }
     }
-    return position == path.count
+    return path.next() == nil
   }
 
   /// `host` in lower case, without `:defaultPort`.

@@ -7,45 +7,63 @@ struct JSONString: Equatable {
 
   /// Whether the string means `other`, byte for byte; `text` must be the one that it was found in.
   func equals(_ other: Span<UInt8>, in text: Span<UInt8>) -> Bool {
-    let raw = text.bytes(at: range)
-    return hasEscapes ? decoded(in: text).span.equals(other) : raw.equals(other)
+    guard hasEscapes else { return text.bytes(at: range).equals(other) }
+    var bytes = bytes(in: text)
+    for index in other.indices where bytes.next() != other[index] { return false }
+    return bytes.next() == nil
   }
 
   /// The string's UTF-8; `text` must be the one that it was found in.
   func decoded(in text: Span<UInt8>) -> [UInt8] {
-    let raw = text.bytes(at: range)
-    guard hasEscapes else { return [UInt8](copying: raw) }
+    guard hasEscapes else { return [UInt8](copying: text.bytes(at: range)) }
     // No escape is shorter than what it stands for.
-    return [UInt8](capacity: raw.count) { decoded in
-      var index = 0
-      while index < raw.count {
-        if raw[index] != UInt8(ascii: "\\") {
-          decoded.append(raw[index])
-          index += 1
-        } else if let byte = JSONEscape.byte(raw[index + 1]) {
-          decoded.append(byte)
-          index += 2
-        } else {
-          index += Self.append(codePointAt: index, of: raw, to: &decoded)
-        }
-      }
+    return [UInt8](capacity: range.count) { decoded in
+      var bytes = bytes(in: text)
+      while let byte = bytes.next() { decoded.append(byte) }
     }
   }
 
-  /// Appends what `\uXXXX`, or a pair of them, stands for; how many bytes it took. The reader has checked it.
-  private static func append(codePointAt index: Int, of raw: Span<UInt8>, to decoded: inout OutputSpan<UInt8>) -> Int {
-    guard let unit = JSONEscape.codeUnit(at: index, of: raw) else { return 6 }
-    if JSONEscape.isHighSurrogate(unit), let low = JSONEscape.codeUnit(at: index + 6, of: raw) {
-      append(0x10000 + (unit & 0x3FF) << 10 + low & 0x3FF, to: &decoded)
-      return 12
+  /// The string's UTF-8, one byte after the other; `text` must be the one that it was found in.
+  @_lifetime(copy text)
+  func bytes(in text: Span<UInt8>) -> JSONStringBytes { JSONStringBytes(text.bytes(at: range)) }
+}
+
+/// What stands between the quotes of a string that was found well formed, as the bytes that it means.
+struct JSONStringBytes: ~Escapable {
+  private let raw: Span<UInt8>
+  private var index = 0
+  /// The rest of what an escaped code point stands for.
+  private var pending = UTF8.EncodedScalar()
+
+  @_lifetime(copy raw)
+  init(_ raw: Span<UInt8>) { self.raw = raw }
+
+  /// The next byte; nil behind the last.
+  mutating func next() -> UInt8? {
+    if !pending.isEmpty { return pending.removeFirst() }
+    guard index < raw.count else { return nil }
+    let byte = raw[index]
+    guard byte == UInt8(ascii: "\\") else {
+      index += 1
+      return byte
     }
-    append(unit, to: &decoded)
-    return 6
+    if let byte = JSONEscape.byte(raw[index + 1]) {
+      index += 2
+      return byte
+    }
+    pending = nextCodePoint()
+    return pending.removeFirst()
   }
 
-  private static func append(_ codePoint: UInt32, to decoded: inout OutputSpan<UInt8>) {
-    guard let scalar = Unicode.Scalar(codePoint) else { return }
-    for byte in UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter { decoded.append(byte) }
+  /// What `\uXXXX`, or a pair of them, stands for. The reader has checked it.
+  private mutating func nextCodePoint() -> UTF8.EncodedScalar {
+    var codePoint = JSONEscape.codeUnit(at: index, of: raw) ?? 0
+    index += 6
+    if JSONEscape.isHighSurrogate(codePoint), let low = JSONEscape.codeUnit(at: index, of: raw) {
+      codePoint = 0x10000 + (codePoint & 0x3FF) << 10 + low & 0x3FF
+      index += 6
+    }
+    return Unicode.Scalar(codePoint).flatMap { UTF8.encode($0) } ?? UTF8.encodedReplacementCharacter
   }
 }
 

@@ -118,52 +118,69 @@ public struct ChallengeSeal: Sendable {
   public func open(
     _ text: Span<UInt8>, purpose: ChallengePurpose, key: KeyIdentifier?, now: Int
   ) -> Result<OpenedChallenge, ChallengeRefusal> {
-    guard let bytes = Self.decode(text), let secret = secrets.secret(Self.secretIdentifier(of: bytes)) else { return .failure(.unknown) }
-    let sealed = bytes.span.extracting(first: bytes.count - Self.codeByteCount)
-    let code = HMACSHA256.code(key: secret.bytes.span, message: sealed)
-    guard constantTimeEqual(code.span.extracting(first: Self.codeByteCount), bytes.span.extracting(last: Self.codeByteCount)) else {
+    guard let sealed = Self.decode(text), let secret = secrets.secret(sealed.secretIdentifier) else { return .failure(.unknown) }
+    let head = sealed.bytes.extracting(first: sealed.count - Self.codeByteCount)
+    let code = HMACSHA256.code(key: secret.bytes.span, message: head)
+    guard constantTimeEqual(code.span.extracting(first: Self.codeByteCount), sealed.bytes.extracting(last: Self.codeByteCount)) else {
       return .failure(.unknown)
     }
-    let runTag = UInt32(truncatingIfNeeded: Self.number(bytes, 14, 4))
-    guard runTag == secrets.runTag else { return .failure(.unknown) }
-    guard let expiresAt = Int(exactly: Self.number(bytes, 6, 8)) else { return .failure(.unknown) }
+    guard sealed.runTag == secrets.runTag, let expiresAt = sealed.expiresAt else { return .failure(.unknown) }
     guard expiresAt > now - Self.expiryToleranceSeconds else { return .failure(.expired) }
-    guard bytes[5] & 1 == purpose.rawValue else { return .failure(.wrongPurpose) }
-    let boundKey = bytes[5] & Self.boundFlag == 0 ? nil : Array(bytes[Self.headByteCount + Self.randomByteCount..<sealed.count])
-    let opened = OpenedChallenge(digest: SHA256.digest(text), expiresAt: expiresAt, runTag: runTag, boundKey: boundKey)
+    guard head[5] & 1 == purpose.rawValue else { return .failure(.wrongPurpose) }
+    let boundKey = head[5] & Self.boundFlag == 0 ? nil : Array(copying: head.extracting(last: Self.keyByteCount))
+    let opened = OpenedChallenge(digest: SHA256.digest(text), expiresAt: expiresAt, runTag: sealed.runTag, boundKey: boundKey)
     if let key, !opened.isGood(for: key) { return .failure(.wrongKey) }
     return .success(opened)
   }
 
   /// Whether the text could be a challenge, sealed with a secret that is not among these.
   func namesUnknownSecret(_ text: Span<UInt8>) -> Bool {
-    guard let bytes = Self.decode(text) else { return false }
-    return secrets.secret(Self.secretIdentifier(of: bytes)) == nil
+    guard let sealed = Self.decode(text) else { return false }
+    return secrets.secret(sealed.secretIdentifier) == nil
   }
 
   /// Whether the text could be a challenge of some store.
   static func isWellFormed(_ text: Span<UInt8>) -> Bool { decode(text) != nil }
 
+  /// The sealed bytes and their code, held in place: a challenge is opened for every request.
+  private struct Sealed {
+    var storage = InlineArray<66, UInt8>(repeating: 0)
+    var count = 0
+
+    var bytes: Span<UInt8> {
+      @_lifetime(borrow self)
+      get { storage.span.extracting(first: count) }
+    }
+
+    var secretIdentifier: UInt32 { UInt32(truncatingIfNeeded: number(1, 4)) }
+    var expiresAt: Int? { Int(exactly: number(6, 8)) }
+    var runTag: UInt32 { UInt32(truncatingIfNeeded: number(14, 4)) }
+
+    private func number(_ start: Int, _ count: Int) -> UInt64 {
+      var number: UInt64 = 0
+      for index in start..<start + count { number = number << 8 | UInt64(storage[index]) }
+      return number
+    }
+  }
+
   /// The sealed bytes and their code; nil for anything that this version cannot have made.
   ///
   /// One challenge has one text: an alias in the other alphabet, or padded, would be marked used under another name.
-  private static func decode(_ text: Span<UInt8>) -> [UInt8]? {
+  private static func decode(_ text: Span<UInt8>) -> Sealed? {
     guard characterCounts.contains(text.count) else { return nil }
     for index in text.indices where text[index] == UInt8(ascii: "+") || text[index] == UInt8(ascii: "/") || text[index] == UInt8(ascii: "=")
     {
       return nil
     }
-    guard let bytes = Base64.decode(text, maximum: byteCount + keyByteCount), bytes.count >= byteCount,
-      bytes[0] == version, bytes[5] & ~(boundFlag | 1) == 0,
-      bytes.count == byteCount + (bytes[5] & boundFlag == 0 ? 0 : keyByteCount)
+    var sealed = Sealed()
+    var storage = sealed.storage.mutableSpan
+    guard let count = Base64.decode(text, to: &storage), count >= byteCount else { return nil }
+    sealed.count = count
+    let flags = sealed.storage[5]
+    guard sealed.storage[0] == version, flags & ~(boundFlag | 1) == 0,
+      sealed.count == byteCount + (flags & boundFlag == 0 ? 0 : keyByteCount)
     else { return nil }
-    return bytes
-  }
-
-  private static func secretIdentifier(of bytes: [UInt8]) -> UInt32 { UInt32(truncatingIfNeeded: number(bytes, 1, 4)) }
-
-  private static func number(_ bytes: [UInt8], _ start: Int, _ count: Int) -> UInt64 {
-    bytes[start..<start + count].reduce(0) { $0 << 8 | UInt64($1) }
+    return sealed
   }
 
   private static func append(_ number: some FixedWidthInteger & UnsignedInteger, to bytes: inout [UInt8]) {
