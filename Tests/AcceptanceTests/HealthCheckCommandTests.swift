@@ -53,6 +53,16 @@ import Testing
     #expect(run.errors.contains("refuses connections"), "\(run.errors)")
   }
 
+  @Test func aServerThatNeverComesToItsAnswerIsNotReady() throws {
+    let server = try ScriptedUpstream { exchange in
+      while true { try exchange.send(String(repeating: "HTTP/1.1 100 Continue\r\n\r\n", count: 500)) }
+    }
+    defer { server.stop() }
+    let run = try Self.healthCheck("http://127.0.0.1:\(server.port)/readyz", "--timeout", "1")
+    #expect(run.end == .exited(1))
+    #expect(run.errors.contains("does not answer in time"), "\(run.errors)")
+  }
+
   /// A Docker health check that waits for a hung gate must end, and say so.
   @Test func aServerThatDoesNotAnswerIsNotReady() throws {
     let server = try ScriptedUpstream { exchange in _ = exchange.waitForHangUp(milliseconds: 30_000) }

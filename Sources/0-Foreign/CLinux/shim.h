@@ -175,15 +175,17 @@ static inline int clinux_wait_for_byte(int fd, int milliseconds) {
   do result = poll(&entry, 1, milliseconds); while (result < 0 && errno == EINTR);
   return result > 0 ? (int)read(fd, &byte, 1) : -1;
 }
-/* One datagram to a Unix socket's address; the first byte of an abstract name is NUL. */
+/* One datagram to a Unix socket's address; the first byte of an abstract name is NUL. It waits a second for room in the other's queue. */
 static inline int clinux_send_datagram(const uint8_t *path, size_t path_count, const uint8_t *text, size_t count) {
   struct sockaddr_un address;
   memset(&address, 0, sizeof address);
   if (path_count > sizeof address.sun_path) return -1;
   address.sun_family = AF_UNIX;
   memcpy(address.sun_path, path, path_count);
-  int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return -1;
+  struct timeval patience = {1, 0};
+  setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
   socklen_t length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + path_count);
   ssize_t sent = sendto(fd, text, count, MSG_NOSIGNAL, (struct sockaddr *)&address, length);
   close(fd);

@@ -52,6 +52,15 @@ public struct InheritedSockets: ~Copyable, Sendable {
     return ListeningSocket(inherited: entry.descriptor, name: entry.name)
   }
 
+  /// Where a socket that nobody took has this port, as proxy.yaml would write it: nobody else can listen there.
+  public func bind(withPort port: UInt16) -> String? {
+    for entry in entries {
+      guard let address = ListeningSocket.address(of: entry.descriptor), !address.isUnix, address.port == port else { continue }
+      return address.host.contains(":") ? "[\(address.host)]:\(port)" : "\(address.host):\(port)"
+    }
+    return nil
+  }
+
   /// Takes out those that nobody took.
   public mutating func takeRest() -> UnusedSockets {
     defer { entries = [] }

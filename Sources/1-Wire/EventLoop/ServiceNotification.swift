@@ -12,7 +12,8 @@ public struct ServiceNotification: Sendable {
     self.path = path
   }
 
-  /// Sends the lines. A service manager that does not listen is not waited for.
+  /// Sends the lines. A service manager that is busy, so that its queue is full, is waited for, a second at most: a lost `READY=1` would
+  /// be the end of the service.
   public func send(_ lines: String...) {
     let text = Array(lines.joined(separator: "\n").utf8)
     _ = unsafe clinux_send_datagram(path, path.count, text, text.count)

@@ -20,14 +20,16 @@ enum CertificateNames {
     return length > 0 ? [lowercased(text.prefix(Int(length)))] : []
   }
 
-  /// A distinguished name, RFC 2253.
+  private static let textBytesMax = 1_024
+
+  /// A distinguished name, RFC 2253; nil where there is none, or one of more than 1,024 bytes: a part of it could be another's whole name.
   static func text(of name: OpaquePointer?) -> String? {
     guard let output = unsafe BIO_new(BIO_s_mem()) else { return nil }
     defer { unsafe _ = BIO_free(output) }
     guard unsafe X509_NAME_print_ex(output, name, 0, UInt(COSSL_NAME_RFC2253)) >= 0 else { return nil }
-    var text = [UInt8](repeating: 0, count: 1024)
+    var text = [UInt8](repeating: 0, count: textBytesMax + 1)
     let count = unsafe text.withUnsafeMutableBufferPointer { unsafe BIO_read(output, $0.baseAddress, Int32($0.count)) }
-    return count > 0 ? String(decoding: text.prefix(Int(count)), as: UTF8.self) : nil
+    return 1...textBytesMax ~= Int(count) ? String(decoding: text.prefix(Int(count)), as: UTF8.self) : nil
   }
 
   private static func lowercased(_ text: ArraySlice<CChar>) -> String {

@@ -42,6 +42,8 @@ public final class LogWriter: Sendable {
     self.target = target
     self.lost = lost
     waiting = eventfd(0, Int32(EFD_CLOEXEC))
+    // Without it the thread would not wait, but turn.
+    guard waiting >= 0 else { throw LogFailure(errno: clinux_errno()) }
     let descriptor = try Self.open(target)
     guard target != .off else { return }
     NativeThread.start(name: "log") { self.serve(descriptor) }

@@ -32,6 +32,7 @@ extension Exchange {
     if case .brokenOff(let failure) = relayed, connection.bytesWritten == bytesWrittenBefore {
       // The body is bad from its first bytes on, and nothing has left yet: there is still time to say so.
       connection.output.removeAll()
+      connection.answerEndsWithConnection = false
       return await self.answer(.upstream(failure))
     }
     return afterwards(of: relayed, form, route)

@@ -28,7 +28,7 @@ enum GateParts {
   static func listen(_ bind: BindAddress, _ key: String, _ inherited: inout InheritedSockets) throws(StartFailure) -> ListeningSocket {
     let address = try address(bind, key)
     if let socket = inherited.take(address, bind: bind.description) { return socket }
-    return try open(address, bind, key)
+    return try open(address, bind, key, handedOver: inherited.bind(withPort: address.port))
   }
 
   /// A new socket that listens at `bind`, which `key` of the configuration says.
@@ -41,7 +41,10 @@ enum GateParts {
     return address
   }
 
-  private static func open(_ address: SocketAddress, _ bind: BindAddress, _ key: String) throws(StartFailure) -> ListeningSocket {
+  /// `handedOver` is where a socket that the gate was given listens with the same port.
+  private static func open(
+    _ address: SocketAddress, _ bind: BindAddress, _ key: String, handedOver: String? = nil
+  ) throws(StartFailure) -> ListeningSocket {
     do throws(SocketFailure) {
       return try ListeningSocket(address)
     } catch {
@@ -51,6 +54,8 @@ enum GateParts {
         case EADDRINUSE where bind.unixPath != nil: "another program answers there, or something lies there that is no socket; remove it"
         case ENOENT, ENOTDIR: "there is no such folder; create it"
         case EACCES where bind.unixPath != nil: "the folder must be writable for the gate"
+        case EADDRINUSE where handedOver != nil:
+          "a socket that was handed to the gate listens at \(handedOver ?? "") already: write that as bind, or stop whoever opened it"
         case EADDRINUSE:
           "another program listens there (ss -ltnp names it), or this gate at another address of the machine, which it gives up only at "
             + "its end; stop it or choose another port"

@@ -103,6 +103,8 @@ final class HTTPClientExchange {
 
   private func readMore(from socket: Socket) async throws(HTTPClientFailure) {
     while true {
+      // One who never pauses is waited for no longer than one who never speaks.
+      guard Instant.now < deadline else { throw .timedOut(place: place) }
       switch socket.read(into: &input) {
       case .bytes: return
       case .end, .failed: throw .brokenOff(place: place)

@@ -132,7 +132,7 @@ actor RunningGate {
 
   /// Drains and ends the process, because it was asked to.
   func stop() async {
-    guard !isStopping else { return }
+    guard !isStopping, heir == nil else { return }
     successor?.send(SIGTERM)
     manager.stopping(withinMilliseconds: configuration.drainDelayMilliseconds + configuration.drainTimeoutMilliseconds)
     await end(delayMilliseconds: configuration.drainDelayMilliseconds)

@@ -241,7 +241,7 @@ import Testing
   }
 
   /// A command that opens a socket as a service manager does, and becomes the gate.
-  private static let activation = [
+  fileprivate static let activation = [
     "perl", "-MSocket", "-MPOSIX", "-e",
     """
     $^F = 9; my $port = shift;
@@ -261,6 +261,19 @@ import Testing
     #expect(try exchange(port: gate.port, ReloadTests.get).text == "hello")
     #expect(eventually { gate.log.contains("an inherited socket, 127.0.0.1 port") && gate.log.contains("is no listener's") }, "\(gate.log)")
     #expect(gate.stop() == .exited(0))
+  }
+}
+
+extension HandOverTests {
+  @Test func aSocketThatHasThePortAtAnotherAddressIsNamed() throws {
+    let everywhere = Self.activation.map {
+      $0.replacing("bind(S, pack_sockaddr_in($port, INADDR_LOOPBACK))", with: "bind(S, pack_sockaddr_in($port, INADDR_ANY))")
+    }
+    let configuration = ReloadTests.configuration(upstream: try FreePort.next())
+    let gate = try GateProcess(configuration, waitUntilReady: false, before: everywhere)
+    #expect(gate.process.wait(milliseconds: 30_000) == .exited(1))
+    let reason = "a socket that was handed to the gate listens at 0.0.0.0:\(gate.port) already: write that as bind"
+    #expect(gate.log.contains(reason), "\(gate.log)")
   }
 }
 
