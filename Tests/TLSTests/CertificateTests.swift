@@ -43,6 +43,17 @@ import Testing
     }
   }
 
+  @Test func aNameThatWouldWriteToATerminalIsNotRepeated() async throws {
+    let odd = try identity(authority.issue("odd", names: ["a\u{1B}[2J.example.com", "shop.example.com"], commonName: "odd"))
+    #expect(odd.names.count == 2)
+    try await TLSStage.run { stage in
+      let failures = await #expect(throws: HandshakeFailures.self) {
+        _ = try await stage.secured(TLSServer([odd], tickets: TicketKeys()), client("pay.example.com"))
+      }
+      #expect(failures?.client?.reason.contains("not for pay.example.com but for shop.example.com;") == true)
+    }
+  }
+
   @Test func aServerOfAnUnknownAuthorityIsRefused() async throws {
     let stranger = try CertificateAuthority(name: "Stranger")
     let shop = try identity(stranger.issue("shop", names: ["shop.example.com"]))
