@@ -140,6 +140,39 @@ static inline int clinux_ignore(int signal_number) { return signal(signal_number
 extern int pthread_setname_np(pthread_t, const char *);
 static inline int clinux_name_thread(pthread_t thread, const char *name) { return pthread_setname_np(thread, name); }
 
+static inline void *clinux_hold_thread(void *fd) {
+  uint64_t one;
+  if (read((int)(intptr_t)fd, &one, sizeof one) < 0) return fd;
+  return NULL;
+}
+/* Whether so many more threads and descriptors are to be had, all at once: they are taken, and given back. The errno, 0 where they are. */
+static inline int clinux_try_resources(int threads, int descriptors, size_t stack_bytes) {
+  enum { TRIED_MAX = 4096 };
+  static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
+  static pthread_t held[TRIED_MAX];
+  static int opened[TRIED_MAX];
+  int error = 0, thread_count = 0, descriptor_count = 0;
+  if (threads > TRIED_MAX || descriptors > TRIED_MAX) return EINVAL;
+  pthread_mutex_lock(&one_at_a_time);
+  int hold = eventfd(0, EFD_SEMAPHORE | EFD_CLOEXEC);
+  if (hold < 0) error = errno;
+  while (error == 0 && descriptor_count < descriptors)
+    if ((opened[descriptor_count] = fcntl(hold, F_DUPFD_CLOEXEC, 3)) < 0) error = errno;
+    else descriptor_count++;
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, stack_bytes);
+  while (error == 0 && thread_count < threads)
+    if ((error = pthread_create(&held[thread_count], &attributes, clinux_hold_thread, (void *)(intptr_t)hold)) == 0) thread_count++;
+  pthread_attr_destroy(&attributes);
+  uint64_t all = (uint64_t)thread_count;
+  if (thread_count > 0 && write(hold, &all, sizeof all) == sizeof all)
+    for (int i = 0; i < thread_count; i++) pthread_join(held[i], NULL);
+  for (int i = 0; i < descriptor_count; i++) close(opened[i]);
+  if (hold >= 0) close(hold);
+  pthread_mutex_unlock(&one_at_a_time);
+  return error;
+}
 static inline int clinux_is_open(int fd) { return fcntl(fd, F_GETFD) >= 0; }
 /* Neither closed on exec nor made so: for a standard descriptor. */
 static inline int clinux_open_null(void) { return open("/dev/null", O_RDWR); }

@@ -20,6 +20,11 @@ extension RunningGate {
         .error, "process 1 of a container cannot hand over, for its end is everybody's: start another container; this one goes on serving")
     }
     diagnostics.note(.notice, "starting \(program) to hand over to it")
+    do throws(ResourceFailure) {
+      try ProcessResources.demand(threads: 1, descriptors: 8)
+    } catch {
+      return diagnostics.note(.error, "no other process can be started: \(error.description); this one goes on serving")
+    }
     let successor: Successor
     do throws(SuccessorFailure) {
       successor = try Successor([program] + CommandLine.arguments.dropFirst(), environment: environment, sockets: namedSockets)

@@ -62,6 +62,12 @@ extension RunningGate {
   }
 
   private func goOver(to wanted: Configuration) async throws(StartFailure) {
+    do throws(ResourceFailure) {
+      // For another access log, and for names and health checks where there were none.
+      try ProcessResources.demand(threads: 4, descriptors: 12 + wanted.listeners.count)
+    } catch {
+      throw StartFailure(message: error.description)
+    }
     let fresh = keepingWhatNeedsANewStart(wanted)
     let sockets = try openSockets(of: fresh)
     let certificates = try GateParts.certificates(fresh.listeners, tickets: tickets)

@@ -51,6 +51,7 @@ actor RunningGate {
     file = configuration.file
     program = Self.program()
     manager = ServiceManager(environment)
+    try Self.demandResources(for: configuration)
     metrics = GateParts.metrics()
     diagnostics = Diagnostics(try LogWriter(.standardError, lost: GateParts.lostLines(of: "diagnostics", in: metrics)))
     for warning in configuration.warnings { diagnostics.note(.warning, "\(warning)") }
@@ -82,6 +83,19 @@ actor RunningGate {
     }
     self.workers = workers
     admin = adminSocket.map { (AdminListener(workers: workers, process: registry, needsStore: site.needsStore), $0) }
+  }
+
+  /// Besides the workers: logs, memory, verifier, resolvers, admin, watchdog, upstreams, and what a reload or a hand-over starts.
+  private static let threadsBesidesWorkers = 16
+
+  private static func demandResources(for configuration: Configuration) throws(StartFailure) {
+    do throws(ResourceFailure) {
+      // Each worker has a loop with two descriptors, each listener a socket.
+      let (workers, listeners) = (configuration.workerCount, configuration.listeners.count)
+      try ProcessResources.demand(threads: workers + threadsBesidesWorkers, descriptors: 2 * workers + listeners + 24)
+    } catch {
+      throw StartFailure(message: "the process cannot start: \(error.description)")
+    }
   }
 
   private static func program() -> String {
