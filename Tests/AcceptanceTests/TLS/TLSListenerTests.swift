@@ -250,7 +250,8 @@ import Testing
     #expect(!old.text.contains("which signed it"))
     let lone = try check(one.keyFile, authority.folder.file("one.leaf"))
     #expect(lone.succeeded && lone.text.contains("has a certificate without that of CN=Test authority, which signed it"), "\(lone.text)")
-    let missing = try check(one.keyFile + ".gone")
+    let missing = try check(one.keyFile + ".gone", one.certificateFile + ".gone")
+    #expect(missing.errors.contains("listeners[0].tls.certificate: cannot be used: "), "\(missing.errors)")
     #expect(missing.errors.contains("listeners[0].tls.private_key: cannot be used: "), "\(missing.errors)")
   }
 }

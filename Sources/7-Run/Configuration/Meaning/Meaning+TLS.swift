@@ -58,17 +58,24 @@ extension Meaning {
     }
     let files = ListenerTLS.Files(
       certificate: ReferencedFile.path(certificate.value, besides: file), privateKey: ReferencedFile.path(key.value, besides: file))
-    do throws(TLSFailure) {
-      _ = try ListenerCertificates.read(files.privateKey)
-    } catch {
-      problems.add(key, "cannot be used: \(error.reason)")
-      return files
-    }
+    let areThere = [isReadable(files.certificate, certificate), isReadable(files.privateKey, key)]
+    guard areThere == [true, true] else { return files }
     do throws(TLSFailure) {
       _ = try ListenerCertificates.identity(files)
     } catch {
       problems.add(certificate, "cannot be used: \(error.reason)")
     }
     return files
+  }
+
+  /// Whether the file at `path`, as it was written, can be read; if not, a problem says so.
+  private func isReadable(_ path: String, _ written: Placed<String>) -> Bool {
+    do throws(TLSFailure) {
+      _ = try ListenerCertificates.read(path)
+      return true
+    } catch {
+      problems.add(written, "cannot be used: \(error.reason)")
+      return false
+    }
   }
 }
