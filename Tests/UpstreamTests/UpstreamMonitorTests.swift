@@ -110,6 +110,48 @@ import Testing
     #expect(upstreams.map(\.requests.count) == [2, 3, 2])
   }
 
+  @Test func whatANameHadIsKnownToTheUpstreamThatComesInItsPlaceUntilItIsLookedUpThere() async throws {
+    let upstream = try ScriptedUpstream(port: try FreePort.next())
+    defer { upstream.stop() }
+    try await UpstreamStage.run { stage in
+      let former = stage.servers(Self.settings(upstream.port))
+      try await Self.watching(former, by: NameServer(1), on: stage) { stage in
+        #expect(await stage.holds { former.all.count == 1 })
+      }
+      former.retire()
+      // The name server does not answer any more.
+      let settings = Self.settings(upstream.port, intervalMilliseconds: 30)
+      let servers = UpstreamServers(settings, registry: stage.processRegistry, former: [former])
+      let silent = NameServer(1, isOpen: false)
+      try await Self.watching(servers, by: silent, on: stage) { stage in
+        let group = stage.group(servers)
+        #expect(await stage.exchange(group, stage.request()).hasSuffix("hello"))
+        let name = "api.internal:\(upstream.port)/127.0.0.1"
+        #expect(stage.value("attestgate_upstream_server_up", MetricLabel("server", name)) == 1)
+        silent.mayAnswer.open()
+        group.closeIdle()
+      }
+    }
+  }
+
+  @Test func theFirstLookUpIsForThoseWhoWaitForItThoughTheUpstreamIsGone() async throws {
+    let upstream = try ScriptedUpstream(port: try FreePort.next())
+    defer { upstream.stop() }
+    try await UpstreamStage.run { stage in
+      let names = NameServer(1, isOpen: false)
+      let servers = stage.servers(Self.settings(upstream.port))
+      try await Self.watching(servers, by: names, on: stage) { stage in
+        let group = stage.group(servers)
+        servers.retire()
+        names.mayAnswer.open()
+        #expect(await stage.exchange(group, stage.request()).hasSuffix("hello"))
+        let name = "api.internal:\(upstream.port)/127.0.0.1"
+        #expect(stage.value("attestgate_upstream_server_up", MetricLabel("server", name)) == nil)
+        group.closeIdle()
+      }
+    }
+  }
+
   @Test func aNameServerThatFailsTakesNothingAway() async throws {
     let upstream = try ScriptedUpstream(port: try FreePort.next())
     defer { upstream.stop() }

@@ -5,7 +5,7 @@ import CLinux
 public final class Successor: Sendable {
   /// Its process number.
   public let process: Int32
-  /// The process by a descriptor, for its number may be another's once it has ended; negative when it ended at once.
+  /// The process by a descriptor, for its number may be another's once it has ended; negative where the system gives none.
   private let handle: Int32
   /// The end of the pipe from which its word comes.
   private let word: Int32
@@ -52,7 +52,7 @@ public final class Successor: Sendable {
   public func waitUntilReady(milliseconds: Int) -> Bool { clinux_wait_for_byte(word, Int32(clamping: milliseconds)) == 1 }
 
   /// Sends it a signal, unless it has ended: SIGTERM when the process that started it is to end too, or what was meant for whoever serves.
-  public func send(_ signal: Int32) { _ = clinux_signal_process(handle, signal) }
+  public func send(_ signal: Int32) { _ = handle >= 0 ? clinux_signal_process(handle, signal) : kill(process, signal) }
 
   /// Ends it unless it has ended: it is asked to, and killed when it does not heed. Says how that went. Blocks the calling thread.
   public func endUnready() -> String {
@@ -67,7 +67,11 @@ public final class Successor: Sendable {
   private static let ownEndMilliseconds: Int32 = 200
   private static let graceMilliseconds: Int32 = 2_000
 
-  private func hasEnded(withinMilliseconds milliseconds: Int32) -> Bool { handle < 0 || clinux_wait_for_end(handle, milliseconds) != 0 }
+  private func hasEnded(withinMilliseconds milliseconds: Int32) -> Bool {
+    if handle >= 0 { return clinux_wait_for_end(handle, milliseconds) != 0 }
+    usleep(UInt32(milliseconds) * 1_000)
+    return kill(process, 0) != 0
+  }
 
   /// Tells the process that started this one, if it waits for that, that this one serves.
   public static func announce(in environment: (String) -> String?) {

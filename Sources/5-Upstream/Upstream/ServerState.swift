@@ -50,9 +50,10 @@ final class ServerState: Sendable {
   /// Until when it gets no requests, in nanoseconds; 0 when it is up. All that is read for each request.
   private let blockedUntil = Atomic<UInt64>(0)
 
+  /// A server that is up as far as anybody knows. Of one that is retired from the first nothing is told.
   init(
     _ server: UpstreamSettings.Server, at address: SocketAddress, origin: ServerName? = nil, pauseMilliseconds: Int,
-    metrics: ServerMetrics
+    metrics: ServerMetrics, isRetired: Bool = false
   ) {
     self.address = address
     self.origin = origin
@@ -61,7 +62,8 @@ final class ServerState: Sendable {
     name = origin == nil ? server.name : "\(server.name)/\(address.host)"
     hostField = server.authority
     secureName = server.usesTLS ? server.host : nil
-    metrics.show(.up, of: name)
+    facts.withLock { $0.isRetired = isRetired }
+    if !isRetired { metrics.show(.up, of: name) }
   }
 
   /// Whether a request may be sent to it: it is up, or the pause after a failure is over and nobody is trying it.

@@ -50,10 +50,11 @@ public actor UpstreamMonitor {
 
   private func follow(_ name: ServerName, of upstream: UpstreamServers) async {
     var isFailing = false
-    while !upstream.isRetired {
+    repeat {
       let found = await resolver.resolve(host: name.server.host, port: name.server.port)
-      guard !upstream.isRetired else { return }
       let (joined, left) = upstream.take(found, of: name)
+      // Requests that came before it was retired may have waited for the first look-up.
+      guard !upstream.isRetired else { return }
       for server in joined { check(server, of: upstream) }
       let knowsNone = !upstream.all.contains { $0.origin === name }
       if found.isEmpty {
@@ -65,7 +66,7 @@ public actor UpstreamMonitor {
       }
       isFailing = found.isEmpty
       await pause(name, milliseconds: knowsNone ? Self.retryMilliseconds : upstream.settings.resolveIntervalMilliseconds)
-    }
+    } while !upstream.isRetired
   }
 
   /// Waits for the next look-up: no longer than about a second once an address did not serve.

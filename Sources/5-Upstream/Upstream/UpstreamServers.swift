@@ -55,13 +55,23 @@ public final class UpstreamServers: Sendable {
   private let contents = Mutex(Contents())
   private let changes = Atomic(0)
 
-  /// The servers that need no look-up, and none yet for names. Their series are made in `registry`, which belongs to no worker.
-  public init(_ settings: UpstreamSettings, registry: MetricRegistry, diagnostics: Diagnostics? = nil) {
+  /// The servers that need no look-up, and for names those that `former` upstreams know, until they are looked up; else none yet. Their
+  /// series are made in `registry`, which belongs to no worker.
+  public init(
+    _ settings: UpstreamSettings, registry: MetricRegistry, diagnostics: Diagnostics? = nil, former: [UpstreamServers] = []
+  ) {
     self.settings = settings
     let metrics = ServerMetrics(registry: registry, upstream: settings.name, diagnostics: diagnostics)
     self.metrics = metrics
     let entries: [Entry] = settings.servers.map { server in
-      guard let address = server.address else { return .name(ServerName(server), [], wasLookedUp: false) }
+      guard let address = server.address else {
+        let name = ServerName(server)
+        let known = former.lazy.map { $0.addresses(of: server) }.first { !$0.isEmpty } ?? []
+        let servers = known.map {
+          ServerState(server, at: $0, origin: name, pauseMilliseconds: settings.failurePauseMilliseconds, metrics: metrics)
+        }
+        return .name(name, servers, wasLookedUp: !known.isEmpty)
+      }
       return .address(
         ServerState(server, at: address, pauseMilliseconds: settings.failurePauseMilliseconds, metrics: metrics))
     }
@@ -90,6 +100,17 @@ public final class UpstreamServers: Sendable {
   var names: [ServerName] {
     contents.withLock { contents in
       contents.entries.compactMap { if case .name(let name, _, _) = $0 { name } else { nil } }
+    }
+  }
+
+  /// What a look-up of this server's name found last.
+  private func addresses(of server: UpstreamSettings.Server) -> [SocketAddress] {
+    contents.withLock { contents in
+      for case .name(let name, let servers, _) in contents.entries where name.server.host == server.host && name.server.port == server.port
+      {
+        return servers.map(\.address)
+      }
+      return []
     }
   }
 
@@ -133,7 +154,9 @@ public final class UpstreamServers: Sendable {
     var after = before.filter { found.contains($0.address) }
     for address in found where !after.contains(where: { $0.address == address }) {
       after.append(
-        ServerState(name.server, at: address, origin: name, pauseMilliseconds: settings.failurePauseMilliseconds, metrics: metrics))
+        ServerState(
+          name.server, at: address, origin: name, pauseMilliseconds: settings.failurePauseMilliseconds, metrics: metrics,
+          isRetired: isRetired))
     }
     return after
   }

@@ -144,7 +144,8 @@ extension RunningGate {
     // What goes takes its series with it, so it goes before what may come in its place.
     for servers in former where !wanted.contains(servers.settings) { servers.retire() }
     return wanted.map { settings in
-      former.first { $0.settings == settings } ?? UpstreamServers(settings, registry: metrics, diagnostics: diagnostics)
+      former.first { $0.settings == settings }
+        ?? UpstreamServers(settings, registry: metrics, diagnostics: diagnostics, former: former)
     }
   }
 
