@@ -66,6 +66,7 @@ NGINX_TLS = """ ssl;
     ssl_certificate_key {folder}/tls.key;
     ssl_protocols TLSv1.2 TLSv1.3;
     ssl_prefer_server_ciphers on;
+    ssl_conf_command Ciphersuites TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256;
     ssl_ecdh_curve X25519:prime256v1:secp384r1;
     ssl_session_cache off;
     ssl_session_tickets on"""
