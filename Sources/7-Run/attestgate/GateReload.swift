@@ -36,6 +36,8 @@ extension RunningGate {
     guard !isStopping else { return }
     manager.reloading()
     let problems = await tryReload()
+    // It was asked to end meanwhile, and has said so.
+    guard !isStopping else { return }
     reloads.count(isSuccessful: problems.isEmpty)
     for problem in problems { diagnostics.note(.error, "reload: \(problem)") }
     if problems.isEmpty {
@@ -81,6 +83,10 @@ extension RunningGate {
         if accessLog !== services.accessLog { accessLog.close() }
         throw error
       }
+    }
+    guard !isStopping else {
+      if accessLog !== services.accessLog { accessLog.close() }
+      throw StartFailure(message: "the gate is ending")
     }
     // From here on nothing can fail.
     for warning in fresh.warnings { diagnostics.note(.warning, "\(warning)") }

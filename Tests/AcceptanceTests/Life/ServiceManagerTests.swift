@@ -34,6 +34,37 @@ import Testing
     }
   }
 
+  @Test func aReloadThatIsOvertakenByTheEndTellsNothingBehindIt() throws {
+    let folder = try TemporaryFolder()
+    let manager = try DatagramServer(folder.file("notify"))
+    let mayAnswer = Latch()
+    let upstream = try ScriptedUpstream { exchange in
+      mayAnswer.wait()
+      try exchange.answer("hello")
+    }
+    defer { upstream.stop() }
+    defer { mayAnswer.open() }
+    let before = ReloadTests.configuration(upstream: upstream.port).replacing("5s", with: "60s")
+    let gate = try GateProcess(before, environment: ["NOTIFY_SOCKET": folder.file("notify")])
+    defer { gate.process.kill() }
+    #expect(try manager.receive().contains("READY=1"))
+    let client = try gate.connect()
+    try client.send(ReloadTests.get)
+    #expect(eventually { upstream.requests.count == 1 })
+    // A store that is not there is waited for.
+    try gate.configure(
+      ReloadTests.configuration(
+        upstream: upstream.port, store: "{redis: {url: \"redis://127.0.0.1:\(try FreePort.next())/0\"}}"))
+    gate.process.signal(SIGHUP)
+    #expect(try manager.receive().contains("RELOADING=1"))
+    gate.process.signal(SIGTERM)
+    #expect(try manager.receive().contains("STOPPING=1"))
+    #expect(try manager.count(withinMilliseconds: 3_000) == 0)
+    mayAnswer.open()
+    #expect(try client.readAnswer().text == "hello")
+    #expect(gate.process.wait() == .exited(0))
+  }
+
   @Test func anAbstractSocketIsToldToo() throws {
     try withGate("@attestgate-\(getpid())-\(monotonicMilliseconds())") { _, manager in
       let ready = try manager.receive()
