@@ -13,6 +13,7 @@ extension Worker {
     guard let serving, !serving.isDraining else { return }
     serving.isDraining = true
     for intake in intakes { takeLast(of: intake, serving.context) }
+    intakes = []
   }
 
   /// Waits until every exchange has ended, or the deadline; what is left then is closed. Log lines are handed over.

@@ -58,6 +58,7 @@ public actor AdminListener {
     acceptor.pause()
     while case .connection(let connection) = acceptor.accept() { take(connection) }
     acceptor.close()
+    self.acceptor = nil
   }
 
   /// Serves `socket`.

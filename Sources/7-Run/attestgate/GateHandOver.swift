@@ -49,7 +49,9 @@ extension RunningGate {
     manager.handedOver(to: successor.process)
     diagnostics.note(.notice, "process \(successor.process) has taken over")
     for (_, socket) in namedSockets { socket.handOver() }
+    admin?.listener.enter(.draining)
     await admin?.listener.stopAccepting()
+    admin = nil
     // Nobody has to be told to send requests elsewhere. Signals that come meanwhile are waited for here, and passed on.
     Task { await end(delayMilliseconds: 0) }
   }

@@ -22,7 +22,7 @@ actor RunningGate {
   let resolver = NameResolver()
   let certificates: CertificateWatch
   let workers: [Worker]
-  let admin: (listener: AdminListener, socket: ListeningSocket)?
+  var admin: (listener: AdminListener, socket: ListeningSocket)?
   let reloads: ReloadMetrics
   /// The program's file, as it was named or found at the start: there may be a newer one by the same name.
   let program: String
@@ -162,6 +162,8 @@ actor RunningGate {
     try? await Task.sleep(for: .milliseconds(delayMilliseconds))
     for worker in workers { await worker.stopAccepting() }
     for socket in sockets { socket.stop() }
+    // What another process serves now is not kept open here: should it end, nobody is to wait in a queue that nobody looks at.
+    sockets = []
     let deadline = Instant.now.advanced(byMilliseconds: configuration.drainTimeoutMilliseconds)
     await withTaskGroup { group in
       for worker in workers { group.addTask { await worker.drain(until: deadline) } }

@@ -169,6 +169,14 @@ import Testing
     }
   }
 
+  @Test func whoConnectsIsRefusedAtOnceWhenTheProcessThatTookOverEndsBeforeTheFormerOne() throws {
+    try whileDraining { gate, next, _ in
+      next.kill()
+      #expect(eventually { !next.isRunning })
+      #expect(eventually { (try? gate.connect()) == nil && (try? RawConnection(port: gate.adminPort)) == nil })
+    }
+  }
+
   @Test func theServiceManagerIsNotToldThatTheServiceStopsWhenTheFormerProcessIsAskedTo() throws {
     let folder = try TemporaryFolder()
     let manager = try DatagramServer(folder.file("notify"))
