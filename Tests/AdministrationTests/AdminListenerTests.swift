@@ -12,6 +12,7 @@ import Testing
 /// Health and metrics over loopback, before one worker without routes.
 @Suite struct AdminListenerTests {
   private static func run(
+    beforeIt connect: (_ port: UInt16) throws -> Void = { _ in },
     _ body: (_ admin: AdminListener, _ port: UInt16, _ worker: Worker) async throws -> Void
   ) async throws {
     let worker = try makeWorker()
@@ -20,6 +21,7 @@ import Testing
     process.gauge(MetricFamily("attestgate_build_info", .gauge, "Build."), [MetricLabel("version", "1")]).set(1)
     let admin = AdminListener(workers: [worker], process: process, needsStore: true)
     let listener = try ListeningSocket(SocketAddress(host: "127.0.0.1", port: 0)!)
+    try connect(listener.address.port)
     await admin.start(listener)
     let result: Result<Void, any Error>
     do { result = .success(try await body(admin, listener.address.port, worker)) } catch { result = .failure(error) }
@@ -97,6 +99,20 @@ import Testing
       #expect(try client.readAnswer(to: "HEAD").status == 200)
       #expect(try client.exchange("GET /healthz HTTP/1.0\r\n\r\n").text == "ok\n")
       #expect(try client.endsNow())
+    }
+  }
+
+  @Test func aCrowdThatComesAtOnceIsTaken() async throws {
+    var crowd: [RawConnection] = []
+    try await Self.run(beforeIt: { port in
+      for _ in 0..<3 * AdminListener.connectionsMax { crowd.append(try RawConnection(port: port)) }
+    }) { admin, port, _ in
+      #expect(try Self.get("/healthz", port: port).status == 200)
+      #expect(try crowd[crowd.count - 1].exchange("GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n").status == 200)
+      #expect(try crowd[0].endsNow())
+      let more = try (0..<3 * AdminListener.connectionsMax).map { _ in try RawConnection(port: port) }
+      await admin.stopAccepting()
+      #expect(try more[more.count - 1].exchange("GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n").status == 200)
     }
   }
 

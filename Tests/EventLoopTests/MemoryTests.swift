@@ -17,15 +17,22 @@ import Testing
 
   @Test func memoryIsGivenBackOnceACrowdHasComeToRestAndNotWhileItIsBusy() {
     var quiet = QuietAfterRelease()
-    func looks(_ releases: [Int]) -> [Bool] { releases.map { quiet.isReached(releases: $0) } }
-    // Busy, however much was released.
-    #expect(looks([500, 1_000, 2_000, 4_000]) == [false, false, false, false])
-    // A second without much more.
-    #expect(looks([4_010, 4_020, 4_020, 4_020, 4_020]) == [false, false, false, true, false])
-    // Too little to be worth while.
-    #expect(looks([4_900, 4_900, 4_900, 4_900, 4_900, 4_900]).allSatisfy { !$0 })
-    // Until it has added up.
-    #expect(looks([5_100, 5_100, 5_100, 5_100, 5_100]) == [false, false, false, false, true])
+    /// Looks at the moments in milliseconds, after so many releases.
+    func looks(_ looks: [(UInt64, Int)]) -> [Bool] {
+      looks.map { quiet.isReached(releases: $0.1, at: Instant(nanoseconds: $0.0 * 1_000_000)) }
+    }
+    // Busy, however much was released and however often it is looked.
+    #expect(looks([(5_000, 500), (5_250, 1_000), (5_500, 2_000), (5_750, 4_000)]) == [false, false, false, false])
+    // A second without much more, once.
+    #expect(looks([(6_000, 4_050), (6_775, 4_100), (7_000, 4_100), (8_000, 4_100), (9_100, 4_100)]) == [false, true, false, false, false])
+    // Near the limit it is looked more often: a thousand a second are as busy.
+    #expect(
+      (0..<400).map { quiet.isReached(releases: 5_000 + 25 * $0, at: Instant(nanoseconds: (10_000 + 25 * UInt64($0)) * 1_000_000)) }
+        .allSatisfy { !$0 })
+    // Too little to be worth while, until it has added up.
+    #expect(looks([(30_000, 16_000), (31_000, 16_000)]) == [false, true])
+    #expect(looks([(32_000, 16_090), (33_000, 16_180), (34_000, 16_270)]).allSatisfy { !$0 })
+    #expect(looks([(35_000, 17_001), (36_000, 17_001)]) == [false, true])
   }
 
   @Test func aGroupsLimitAndThoseAboveItCount() {

@@ -195,6 +195,13 @@ import Testing
     #expect(throws: TLSFailure(.ours, "the key is neither RSA of 2048 bits or more, ECDSA nor Ed25519")) { _ = try identity(weak) }
   }
 
+  @Test func ofManyNamesOnlyTheFirstAreTold() throws {
+    let names = (0..<500).map { "n\($0).example.com" }
+    let many = try identity(authority.issue("many", names: names))
+    #expect(many.names == names)
+    #expect(CertificateNames.served(by: many.certificate, atMost: 3) == Array(names.prefix(3)))
+  }
+
   @Test func expiryAndNamesAreRead() throws {
     let identity = try identity(authority.issue("a", names: ["A.example.com", "*.example.org"], days: 10))
     #expect(identity.names == ["a.example.com", "*.example.org"])

@@ -137,6 +137,23 @@ import Testing
     }
   }
 
+  @Test func aRecordThatIsHeldBackCannotBeReplaced() async throws {
+    try await TLSStage.run { stage in
+      let pair = try await stage.secured(server(), client())
+      #expect(!pair.server.hasUnfinishedWrite)
+      var output = ByteQueue()
+      repeat { output.append(String(repeating: "x", count: 1 << 20)) } while pair.server.write(from: &output) == .complete
+      #expect(pair.server.hasUnfinishedWrite)
+      var input = ByteQueue()
+      while !output.isEmpty {
+        input.removeAll()
+        if case .wouldBlock = pair.client.read(into: &input) { _ = await stage.loop.wait(for: .readable(pair.client), until: stage.soon) }
+        _ = pair.server.write(from: &output)
+      }
+      #expect(!pair.server.hasUnfinishedWrite)
+    }
+  }
+
   @Test func garbageEndsTheConnectionAndIsThePeersFault() async throws {
     try await TLSStage.run { stage in
       let ends = try await stage.pair()

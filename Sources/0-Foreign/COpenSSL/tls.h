@@ -51,18 +51,16 @@ static inline int cossl_error_is_no_record(unsigned long error) {
   return ERR_GET_LIB(error) == ERR_LIB_SSL && ERR_GET_REASON(error) == SSL_R_WRONG_VERSION_NUMBER;
 }
 
-/* The index-th DNS name of a certificate's subjectAltName, written to `name`; its length, or -1 when there are no more. */
-static inline int cossl_dns_name(X509 *certificate, int index, char *name, size_t room) {
-  GENERAL_NAMES *names = (GENERAL_NAMES *)X509_get_ext_d2i(certificate, NID_subject_alt_name, 0, 0);
-  int found = -1;
-  for (int place = 0, count = names ? sk_GENERAL_NAME_num(names) : 0; place < count && found < 0; place++) {
-    GENERAL_NAME *entry = sk_GENERAL_NAME_value(names, place);
-    if (entry->type != GEN_DNS || index-- > 0) continue;
-    int length = ASN1_STRING_length(entry->d.dNSName);
-    if (length < 0 || (size_t)length > room) length = 0;
-    memcpy(name, ASN1_STRING_get0_data(entry->d.dNSName), (size_t)length);
-    found = length;
-  }
-  GENERAL_NAMES_free(names);
-  return found;
+/* The names in a certificate's subjectAltName, decoded once however many are asked for; null when there are none. */
+static inline void *cossl_names(X509 *certificate) { return X509_get_ext_d2i(certificate, NID_subject_alt_name, 0, 0); }
+static inline int cossl_names_count(void *names) { return names ? sk_GENERAL_NAME_num((GENERAL_NAMES *)names) : 0; }
+static inline void cossl_names_free(void *names) { GENERAL_NAMES_free((GENERAL_NAMES *)names); }
+/* The index-th of them, written to `name`; its length, 0 when there is no room for it, -1 when it is no DNS name. */
+static inline int cossl_dns_name(void *names, int index, char *name, size_t room) {
+  GENERAL_NAME *entry = sk_GENERAL_NAME_value((GENERAL_NAMES *)names, index);
+  if (entry->type != GEN_DNS) return -1;
+  int length = ASN1_STRING_length(entry->d.dNSName);
+  if (length < 0 || (size_t)length > room) return 0;
+  memcpy(name, ASN1_STRING_get0_data(entry->d.dNSName), (size_t)length);
+  return length;
 }

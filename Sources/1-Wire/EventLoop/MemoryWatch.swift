@@ -27,20 +27,22 @@ public enum MemoryPressure: Int, Sendable, CaseIterable {
 struct QuietAfterRelease {
   /// So many releases make it worth while: some megabytes.
   static let releasesMin = 1_000
-  /// With so few of them between two looks, and for so many looks, it is quiet: a second.
-  static let quietReleasesMax = 25
-  static let quietLooksMin = 4
+  /// It is quiet when no more than these come within a second; so it is reached once in ten seconds at most.
+  static let quietReleasesMax = 100
+  static let quietMilliseconds = 1_000
 
-  private var known = 0
-  private var knownAtLast = 0
-  private var quietLooks = 0
+  private var quietSince = Instant(nanoseconds: 0)
+  private var releasesThen = 0
+  private var releasesAtLast = 0
 
   /// Looks at how many releases there were in all; true once each time that it has become quiet after many.
-  mutating func isReached(releases: Int) -> Bool {
-    quietLooks = releases - known <= Self.quietReleasesMax ? quietLooks + 1 : 0
-    known = releases
-    guard quietLooks >= Self.quietLooksMin, known - knownAtLast >= Self.releasesMin else { return false }
-    knownAtLast = known
+  mutating func isReached(releases: Int, at now: Instant) -> Bool {
+    let isQuiet = releases - releasesThen <= Self.quietReleasesMax
+    guard !isQuiet || quietSince.advanced(byMilliseconds: Self.quietMilliseconds) <= now else { return false }
+    quietSince = now
+    releasesThen = releases
+    guard isQuiet, releases - releasesAtLast >= Self.releasesMin else { return false }
+    releasesAtLast = releases
     return true
   }
 }
@@ -101,7 +103,7 @@ public final class MemoryWatch: Sendable {
         let use = self.look()
         looks = self.pressure == .none ? 0 : looks + 1
         // What was freed is still the process's until it is given back; the allocator keeps it unless it is told.
-        let hasCalmed = quiet.isReached(releases: self.releases.load(ordering: .relaxed))
+        let hasCalmed = quiet.isReached(releases: self.releases.load(ordering: .relaxed), at: .now)
         if hasCalmed || looks % Self.looksPerGivingBack == 1 { clinux_give_back_free_memory() }
         let isNear = use.map { $0.permille >= Self.shortPeriodPermille } ?? false
         usleep(isNear ? Self.shortPeriodMicroseconds : Self.periodMicroseconds)

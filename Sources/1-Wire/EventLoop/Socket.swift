@@ -183,6 +183,9 @@ public final class Socket: WaitSource {
     }
   }
 
+  /// Whether something of the bytes that the last write left in the queue may be on its way already.
+  public var hasUnfinishedWrite: Bool { layer?.hasUnfinishedWrite ?? false }
+
   /// Says that what is written next, all of it, is the last: a layer's own end then leaves in the same segment.
   public func expectEnd() { layer?.expectEnd() }
 

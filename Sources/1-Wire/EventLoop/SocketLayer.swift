@@ -20,6 +20,9 @@ open class SocketLayer {
   /// Whether bytes for the user, or the end, are waiting. What is only the layer's own business is done by the way.
   open var hasSomethingToRead: Bool { true }
 
+  /// Whether a part of what was to be written last may have left although it was not taken: nothing else may be written in its place.
+  open var hasUnfinishedWrite: Bool { false }
+
   /// Told that the user has nothing more to write than what it writes next, so that the layer's own end can leave with that.
   open func expectEnd() {}
 

@@ -2,16 +2,16 @@ import COpenSSL
 
 /// Whom a certificate is for, in words.
 enum CertificateNames {
-  /// The DNS names that it is good for, in lower case, wildcards as they are; the subject's common name where there are none.
-  static func served(by certificate: OpaquePointer) -> [String] {
+  /// The DNS names that it is good for, the first `limit` of them, in lower case, wildcards as they are; the subject's common name where
+  /// there are none.
+  static func served(by certificate: OpaquePointer, atMost limit: Int = .max) -> [String] {
     var names: [String] = []
     var text = [CChar](repeating: 0, count: 256)
-    while true {
-      let length = unsafe text.withUnsafeMutableBufferPointer {
-        unsafe cossl_dns_name(certificate, Int32(names.count), $0.baseAddress, $0.count)
-      }
-      guard length >= 0 else { break }
-      names.append(lowercased(text.prefix(Int(length))))
+    let all = unsafe cossl_names(certificate)
+    defer { unsafe cossl_names_free(all) }
+    for index in 0..<(unsafe cossl_names_count(all)) where names.count < limit {
+      let length = unsafe text.withUnsafeMutableBufferPointer { unsafe cossl_dns_name(all, index, $0.baseAddress, $0.count) }
+      if length >= 0 { names.append(lowercased(text.prefix(Int(length)))) }
     }
     guard names.isEmpty else { return names }
     let length = unsafe text.withUnsafeMutableBufferPointer {

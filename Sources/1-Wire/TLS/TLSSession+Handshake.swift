@@ -55,9 +55,12 @@ extension TLSSession {
     let shown = unsafe cossl_certificates_at(SSL_get0_verified_chain(ssl), 0)
     switch verdict {
     case X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MISMATCH:
-      // Whoever answers there has written them: no control characters for the operator's terminal.
-      let names = (unsafe shown.map { unsafe CertificateNames.served(by: $0) } ?? []).filter { $0.utf8.allSatisfy { 0x21...0x7E ~= $0 } }
-      let whose = names.isEmpty ? "" : " but for \(names.prefix(3).joined(separator: ", "))"
+      // Whoever answers there has written them: not all of what may be tens of thousands, and no control characters for the operator's
+      // terminal.
+      let names = (unsafe shown.map { unsafe CertificateNames.served(by: $0, atMost: 3) } ?? []).filter {
+        $0.utf8.allSatisfy { 0x21...0x7E ~= $0 }
+      }
+      let whose = names.isEmpty ? "" : " but for \(names.joined(separator: ", "))"
       return " (it is not for \(client.name)\(whose); tls.server_name names another, where that is right)"
     case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT, X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN, X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY,
       X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:

@@ -39,6 +39,8 @@ public final class TLSSession: SocketLayer {
   /// What libssl has written and the socket has not taken, of what leaves together: the handshake's flights, the last record and the end.
   private var flight = ByteQueue()
   private var gathersFlight = true
+  /// Whether libssl holds a record that it could not send: it sends that first, whatever it is given.
+  private var holdsRecord = false
   /// Whether what is written next is the last.
   private var expectsEnd = false
   /// Whether close_notify was written.
@@ -100,6 +102,7 @@ public final class TLSSession: SocketLayer {
       let count = queue.withReadable { bytes in
         unsafe bytes.withUnsafeBytes { unsafe SSL_write(ssl, $0.baseAddress, Int32(min($0.count, Self.recordBytesMax))) }
       }
+      holdsRecord = count <= 0
       if count > 0 {
         queue.consume(Int(count))
         guard gathersFlight else { continue }
@@ -138,6 +141,8 @@ public final class TLSSession: SocketLayer {
     ERR_clear_error()
     return true
   }
+
+  public override var hasUnfinishedWrite: Bool { holdsRecord }
 
   public override func expectEnd() { expectsEnd = true }
 

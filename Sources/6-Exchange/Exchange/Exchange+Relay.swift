@@ -29,7 +29,7 @@ extension Exchange {
       answerKeepsAlive: answerKeepsAlive, answerFraming: framing, answerEnded: relayed == .ended, requestEnded: requestEnded,
       surplusBytes: upstream.input.count)
     route.upstream.giveBack(upstream, isReusable: isReusable)
-    if case .brokenOff(let failure) = relayed, connection.bytesWritten == bytesWrittenBefore {
+    if case .brokenOff(let failure) = relayed, connection.bytesWritten == bytesWrittenBefore, !connection.socket.hasUnfinishedWrite {
       // The body is bad from its first bytes on, and nothing has left yet: there is still time to say so.
       connection.output.removeAll()
       connection.answerEndsWithConnection = false

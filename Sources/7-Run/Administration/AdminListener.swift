@@ -23,13 +23,14 @@ public actor AdminListener {
   private let process: MetricRegistry
   private let startedAt = Double(WallClock.unixNanoseconds) / 1_000_000_000
   private let readiness: Mutex<Readiness>
-  private var connections: [ObjectIdentifier: Connection] = [:]
+  /// By the event that they came with: the object of a connection that was given up may lie where the next one's does.
+  private var connections: [Int: Connection] = [:]
   private var eventCount = 0
   private var acceptor: Acceptor?
 
   private struct Connection {
     let socket: Socket
-    /// When it came, or asked last: events are numbered.
+    /// When it asked last, or came: events are numbered.
     var lastEvent: Int
   }
 
@@ -73,7 +74,10 @@ public actor AdminListener {
       _ = await loop.wait(for: .readable(acceptor), until: .never)
       guard acceptor.isOpen else { return }
       switch acceptor.accept() {
-      case .connection(let connection): take(connection)
+      case .connection(let connection):
+        take(connection)
+        // One a turn, so that a crowd of them does not keep those that are here from being served.
+        acceptor.endTurn()
       case .wouldBlock: continue
       case .lost: await loop.yield()
       case .exhausted: await loop.sleep(until: loop.now.advanced(byMilliseconds: 100))
@@ -83,9 +87,9 @@ public actor AdminListener {
 
   private func take(_ socket: Socket) {
     if connections.count >= Self.connectionsMax { giveUpLongestSilent() }
-    let identifier = ObjectIdentifier(socket)
-    connections[identifier] = Connection(socket: socket, lastEvent: nextEvent())
-    Task(executorPreference: loop) { await self.serve(identifier) }
+    let number = nextEvent()
+    connections[number] = Connection(socket: socket, lastEvent: number)
+    Task(executorPreference: loop) { await self.serve(number) }
   }
 
   private func nextEvent() -> Int {
@@ -100,24 +104,24 @@ public actor AdminListener {
     longest.value.socket.close()
   }
 
-  private func serve(_ identifier: ObjectIdentifier) async {
-    guard let socket = connections[identifier]?.socket else { return }
+  private func serve(_ number: Int) async {
+    guard let socket = connections[number]?.socket else { return }
     var input = ByteQueue()
     let head = RequestHead()
-    while await answerNext(socket, &input, head) {}
+    while await answerNext(number, socket, &input, head) {}
     await socket.closeLingering(bytesMax: Self.lingerBytesMax, until: loop.now.advanced(byMilliseconds: Self.lingerMilliseconds))
-    connections[identifier] = nil
+    connections[number] = nil
   }
 
   /// Reads one request and answers it; false when the connection ends.
-  private func answerNext(_ socket: Socket, _ input: inout ByteQueue, _ head: RequestHead) async -> Bool {
+  private func answerNext(_ number: Int, _ socket: Socket, _ input: inout ByteQueue, _ head: RequestHead) async -> Bool {
     let deadline = loop.now.advanced(byMilliseconds: Self.idleMilliseconds)
     while true {
       if !input.isEmpty {
         switch input.withReadable({ head.parse($0, limits: Self.headLimits) }) {
         case .complete(let byteCount):
           input.consume(byteCount)
-          connections[ObjectIdentifier(socket)]?.lastEvent = nextEvent()
+          connections[number]?.lastEvent = nextEvent()
           let keepsAlive = head.keepsAlive && head.framing.isEmpty && !isDraining
           let isSent = await send(await answer(head), to: socket, head, closes: !keepsAlive)
           return isSent && keepsAlive

@@ -74,7 +74,8 @@ final class HTTPClientExchange {
   private func send(_ output: inout ByteQueue, over socket: Socket) async throws(HTTPClientFailure) {
     while case .wouldBlock = socket.write(from: &output) {
       switch await loop.wait(for: .readable(socket), or: .writable(socket), until: deadline) {
-      case .ready(0): return
+      // A ticket of TLS is no answer.
+      case .ready(0) where socket.hasSomethingToRead: return
       case .ready: continue
       case .timedOut: throw .timedOut(place: place)
       }
