@@ -26,6 +26,35 @@ import Testing
     worker.loop.stop()
   }
 
+  @Test func whoHasHandedOverGivesNoSignOfLife() async throws {
+    let folder = try TemporaryFolder()
+    let server = try DatagramServer(folder.file("notify"))
+    let worker = try AdminListenerTests.makeWorker()
+    let manager = ServiceManager(["NOTIFY_SOCKET": folder.file("notify"), "WATCHDOG_USEC": "20000"])
+    manager.keepAlive([worker])
+    #expect(try server.receive() == ["WATCHDOG=1"])
+    manager.handedOver(to: 7)
+    while try server.receive() != ["MAINPID=7"] {}
+    // One sign may have been on its way.
+    #expect(try server.count(withinMilliseconds: 300) <= 1)
+    worker.loop.stop()
+  }
+
+  @Test func onlyTheProcessThatServesSaysThatTheServiceStops() throws {
+    let folder = try TemporaryFolder()
+    let server = try DatagramServer(folder.file("notify"))
+    let variables = ["NOTIFY_SOCKET": folder.file("notify")]
+    let (unready, former, service) = (ServiceManager(variables), ServiceManager(variables), ServiceManager(variables))
+    unready.stopping(withinMilliseconds: 1)
+    former.ready("serves")
+    former.handedOver(to: 7)
+    former.stopping(withinMilliseconds: 1)
+    service.ready("serves")
+    service.stopping(withinMilliseconds: 1)
+    let told = try (0..<4).map { _ in try server.receive()[0] }
+    #expect(told == ["READY=1", "MAINPID=7", "READY=1", "STOPPING=1"])
+  }
+
   @Test func aWatchdogThatNobodyCanMeanKeepsNoCoreBusy() async throws {
     let folder = try TemporaryFolder()
     let server = try DatagramServer(folder.file("notify"))
