@@ -5,8 +5,7 @@ import CLinux
 public final class Successor: Sendable {
   /// Its process number.
   public let process: Int32
-  /// The process by a descriptor, for its number may be another's once it has ended; negative where the system gives none.
-  private let handle: Int32
+  private let handle: ProcessHandle
   /// The end of the pipe from which its word comes.
   private let word: Int32
 
@@ -36,13 +35,13 @@ public final class Successor: Sendable {
       throw SuccessorFailure(errno: -process)
     }
     self.process = process
-    handle = clinux_open_process(process)
+    handle = ProcessHandle(process)
     word = pipe[0]
   }
 
   deinit {
     _ = CLinux.close(word)
-    if handle >= 0 { _ = CLinux.close(handle) }
+    handle.close()
   }
 
   static let ownVariables = ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "WATCHDOG_PID", readyVariable]
@@ -52,13 +51,13 @@ public final class Successor: Sendable {
   public func waitUntilReady(milliseconds: Int) -> Bool { clinux_wait_for_byte(word, Int32(clamping: milliseconds)) == 1 }
 
   /// Sends it a signal, unless it has ended: SIGTERM when the process that started it is to end too, or what was meant for whoever serves.
-  public func send(_ signal: Int32) { _ = handle >= 0 ? clinux_signal_process(handle, signal) : kill(process, signal) }
+  public func send(_ signal: Int32) { handle.send(signal) }
 
   /// Ends it unless it has ended: it is asked to, and killed when it does not heed. Says how that went. Blocks the calling thread.
   public func endUnready() -> String {
-    if hasEnded(withinMilliseconds: Self.ownEndMilliseconds) { return "it ended before it served, see its own lines above" }
+    if handle.hasEnded(withinMilliseconds: Self.ownEndMilliseconds) { return "it ended before it served, see its own lines above" }
     send(SIGTERM)
-    if hasEnded(withinMilliseconds: Self.graceMilliseconds) { return "it did not serve in time, and was ended" }
+    if handle.hasEnded(withinMilliseconds: Self.graceMilliseconds) { return "it did not serve in time, and was ended" }
     send(SIGKILL)
     return "it did not serve in time, did not heed SIGTERM, and was killed"
   }
@@ -66,12 +65,6 @@ public final class Successor: Sendable {
   /// Who has closed its end of the pipe is about to end, as a rule.
   private static let ownEndMilliseconds: Int32 = 200
   private static let graceMilliseconds: Int32 = 2_000
-
-  private func hasEnded(withinMilliseconds milliseconds: Int32) -> Bool {
-    if handle >= 0 { return clinux_wait_for_end(handle, milliseconds) != 0 }
-    usleep(UInt32(milliseconds) * 1_000)
-    return kill(process, 0) != 0
-  }
 
   /// Tells the process that started this one, if it waits for that, that this one serves.
   public static func announce(in environment: (String) -> String?) {
@@ -89,6 +82,43 @@ public final class Successor: Sendable {
     var pointers: [UnsafeMutablePointer<CChar>?] = unsafe texts.map { unsafe strdup($0) } + [nil]
     defer { unsafe pointers.forEach { unsafe free($0) } }
     return unsafe pointers.withUnsafeMutableBufferPointer { unsafe body($0.baseAddress!) }
+  }
+}
+
+/// A process that is no child of this one: its number may be another's once it has ended.
+enum ProcessHandle: Sendable, Equatable {
+  case descriptor(Int32)
+  /// The system gives no descriptor of it.
+  case number(Int32)
+  /// It had ended before it could be held.
+  case ended
+
+  init(_ process: Int32) {
+    let descriptor = clinux_open_process(process)
+    if descriptor >= 0 { self = .descriptor(descriptor) } else { self = clinux_errno() == ESRCH ? .ended : .number(process) }
+  }
+
+  func send(_ signal: Int32) {
+    switch self {
+    case .descriptor(let descriptor): _ = clinux_signal_process(descriptor, signal)
+    case .number(let process): _ = kill(process, signal)
+    case .ended: break
+    }
+  }
+
+  /// Blocks the calling thread for as long, unless it ends before.
+  func hasEnded(withinMilliseconds milliseconds: Int32) -> Bool {
+    switch self {
+    case .descriptor(let descriptor): return clinux_wait_for_end(descriptor, milliseconds) != 0
+    case .number(let process):
+      usleep(UInt32(milliseconds) * 1_000)
+      return kill(process, 0) != 0
+    case .ended: return true
+    }
+  }
+
+  func close() {
+    if case .descriptor(let descriptor) = self { _ = CLinux.close(descriptor) }
   }
 }
 
