@@ -15,10 +15,19 @@ public actor UpstreamMonitor {
   private var upstreams: [UpstreamServers]
   private let resolver: NameResolver
 
+  /// A monitor of nothing, with its loop and threads: ``follow(_:)`` gives it what to watch. So that what the system may refuse is there
+  /// before it is needed.
+  public init(resolver: NameResolver = NameResolver()) {
+    loop = EventLoop()
+    upstreams = []
+    self.resolver = resolver
+    loop.start(name: "upstreams")
+  }
+
   /// Starts watching; nil when there is nothing to watch: no name, and no health check. `resolver` should be its own: a look-up that
   /// hangs holds up those behind it.
   public init?(_ upstreams: [UpstreamServers], resolver: @autoclosure () -> NameResolver = NameResolver()) {
-    guard Self.isNeeded(for: upstreams) else { return nil }
+    guard Self.isNeeded(for: upstreams.map(\.settings)) else { return nil }
     loop = EventLoop()
     self.upstreams = upstreams
     self.resolver = resolver()
@@ -42,8 +51,8 @@ public actor UpstreamMonitor {
   }
 
   /// Whether any of these needs watching.
-  public static func isNeeded(for upstreams: [UpstreamServers]) -> Bool {
-    upstreams.contains { $0.settings.health != nil || !$0.names.isEmpty }
+  public static func isNeeded(for upstreams: [UpstreamSettings]) -> Bool {
+    upstreams.contains { upstream in upstream.health != nil || upstream.servers.contains { $0.address == nil } }
   }
 
   // MARK: Names

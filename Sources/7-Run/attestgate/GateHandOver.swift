@@ -25,6 +25,8 @@ extension RunningGate {
     } catch {
       return diagnostics.note(.error, "no other process can be started: \(error.description); this one goes on serving")
     }
+    // While there is what was demanded: it cannot be made without.
+    let waiting = waiting
     let successor: Successor
     do throws(SuccessorFailure) {
       successor = try Successor([program] + CommandLine.arguments.dropFirst(), environment: environment, sockets: namedSockets)
@@ -32,7 +34,6 @@ extension RunningGate {
       return diagnostics.note(.error, "\(program) cannot be started (\(KernelError.text(error.errno))); this process goes on serving")
     }
     self.successor = successor
-    let waiting = waiting
     let isReady = await waiting.run { successor.waitUntilReady(milliseconds: Self.patienceMilliseconds) } ?? false
     if isReady && isStopping {
       // Both were asked to end while it started: it drains as this one does.

@@ -71,6 +71,8 @@ extension RunningGate {
       throw StartFailure(message: error.description)
     }
     let fresh = keepingWhatNeedsANewStart(wanted)
+    // While there is what was demanded, and whatever comes of the reload: it cannot be made without.
+    if monitor == nil && UpstreamMonitor.isNeeded(for: fresh.upstreams) { monitor = UpstreamMonitor() }
     let sockets = try openSockets(of: fresh)
     let certificates = try GateParts.certificates(fresh.listeners, tickets: tickets)
     let accessLog =
@@ -101,7 +103,7 @@ extension RunningGate {
     configuration = fresh
     if accessLog !== former.accessLog { former.accessLog.close() }
     self.certificates.follow(certificates.compactMap { $0 })
-    await watchUpstreams()
+    await monitor?.follow(services.upstreams)
     admin?.listener.follow(needsStore: site.needsStore)
   }
 
@@ -153,11 +155,5 @@ extension RunningGate {
       former.first { $0.settings == settings }
         ?? UpstreamServers(settings, registry: metrics, diagnostics: diagnostics, former: former)
     }
-  }
-
-  private func watchUpstreams() async {
-    if let monitor { return await monitor.follow(services.upstreams) }
-    monitor = UpstreamMonitor(services.upstreams)
-    await monitor?.start()
   }
 }
