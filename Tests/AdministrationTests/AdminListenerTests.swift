@@ -116,6 +116,19 @@ import Testing
     }
   }
 
+  @Test func aHealthCheckThatComesWhileAnotherProcessTakesOverFindsTheServiceReady() async throws {
+    try await Self.run { admin, port, _ in
+      admin.enter(.serving)
+      let request = "GET /readyz HTTP/1.1\r\nHost: a\r\n\r\n"
+      let client = try RawConnection(port: port)
+      #expect(try client.exchange(request).value("Connection") == nil)
+      await admin.stopAccepting()
+      let answer = try client.exchange(request)
+      #expect(answer.status == 200 && answer.value("Connection") == "close")
+      #expect(try client.endsNow())
+    }
+  }
+
   @Test func whoeverHoldsAllPlacesKeepsNoHealthCheckOut() async throws {
     try await Self.run { _, port, _ in
       let request = "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"

@@ -27,6 +27,7 @@ public actor AdminListener {
   private var connections: [Int: Connection] = [:]
   private var eventCount = 0
   private var acceptor: Acceptor?
+  private var isHandedOver = false
 
   private struct Connection {
     let socket: Socket
@@ -53,8 +54,10 @@ public actor AdminListener {
     readiness.withLock { $0.needsStore = needsStore }
   }
 
-  /// Accepts nothing more: another process answers here now. What the kernel gave this one already is taken.
+  /// Accepts nothing more: another process answers here now. What the kernel gave this one already is taken, and answered as before; each
+  /// connection ends with its next answer.
   public func stopAccepting() {
+    isHandedOver = true
     guard let acceptor, acceptor.isOpen else { return }
     acceptor.pause()
     while case .connection(let connection) = acceptor.accept() { take(connection) }
@@ -122,7 +125,7 @@ public actor AdminListener {
         case .complete(let byteCount):
           input.consume(byteCount)
           connections[number]?.lastEvent = nextEvent()
-          let keepsAlive = head.keepsAlive && head.framing.isEmpty && !isDraining
+          let keepsAlive = head.keepsAlive && head.framing.isEmpty && !isDraining && !isHandedOver
           let isSent = await send(await answer(head), to: socket, head, closes: !keepsAlive)
           return isSent && keepsAlive
         case .refused(let refusal):

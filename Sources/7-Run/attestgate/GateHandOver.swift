@@ -50,7 +50,7 @@ extension RunningGate {
     manager.handedOver(to: successor.process)
     diagnostics.note(.notice, "process \(successor.process) has taken over")
     for (_, socket) in namedSockets { socket.handOver() }
-    admin?.listener.enter(.draining)
+    // It does not say that it drains: the service is as ready as before, and whoever is still in the queue here asks about that.
     await admin?.listener.stopAccepting()
     admin = nil
     // Nobody has to be told to send requests elsewhere. Signals that come meanwhile are waited for here, and passed on.
