@@ -97,7 +97,12 @@ extension RunningGate {
     services.certificates = certificates
     services.upstreams = goOver(from: former.upstreams, to: fresh.upstreams)
     let site = Site(fresh)
+    // The end may come between two workers: it stops these too, and ends no log to which a worker still writes.
+    self.sockets += sockets.filter { socket in !self.sockets.contains { $0 === socket } }
+    formerAccessLog = former.accessLog
     for worker in workers { await worker.serve(site, services: services, sockets: sockets) }
+    guard !isStopping else { throw StartFailure(message: "the gate is ending") }
+    formerAccessLog = nil
     for socket in self.sockets where !sockets.contains(where: { $0 === socket }) { socket.stop() }
     self.sockets = sockets
     configuration = fresh

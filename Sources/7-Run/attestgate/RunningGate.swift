@@ -30,6 +30,8 @@ actor RunningGate {
   /// What is served.
   var configuration: Configuration
   var services: WorkerServices
+  /// While the workers go over to another one.
+  var formerAccessLog: LogWriter?
   /// In the order of the configuration's listeners.
   var sockets: [ListeningSocket]
   var monitor: UpstreamMonitor?
@@ -170,6 +172,7 @@ actor RunningGate {
     }
     admin?.socket.stop()
     successor?.send(SIGKILL)
+    formerAccessLog?.finish()
     services.accessLog.finish()
     diagnostics.note(.notice, "stopped")
     diagnostics.finish()
