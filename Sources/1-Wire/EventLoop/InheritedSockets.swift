@@ -90,7 +90,8 @@ public struct UnusedSockets: Sendable {
   }
 
   /// Has nobody listen there any more, unless a service manager does: whoever connects is refused instead of waiting in a queue that the
-  /// process before, which drains, keeps open and does not look at. To be called once this process serves.
+  /// process before, which drains, keeps open and does not look at. To be called once this process serves and that one has had the time to
+  /// take what waits there: it would be reset.
   public func close() {
     for socket in sockets {
       socket.takeOver()

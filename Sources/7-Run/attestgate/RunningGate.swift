@@ -42,9 +42,13 @@ actor RunningGate {
   /// Waits for it, without holding anybody up.
   lazy var waiting = BackgroundThread(name: "successor", queueMax: 1)
   private(set) var isStopping = false
+  /// What the process before listened to and this one does not, until that one has taken its last connections.
+  private var unused: UnusedSockets?
 
   /// How long a start waits for the store before it serves without.
   static let storeWaitMilliseconds = 2_000
+  /// How long the process before has to take its last connections once it knows that this one serves.
+  private static let lastConnectionsMilliseconds = 1_000
 
   /// Opens everything that can fail, in the order in which an operator would look.
   init(_ configuration: Configuration, inherited: inout InheritedSockets, environment: [String: String]) throws {
@@ -121,9 +125,18 @@ actor RunningGate {
     for (_, socket) in namedSockets { socket.takeOver() }
     let variables = environment
     Successor.announce { variables[$0] }
-    unused.close()
+    self.unused = unused
     manager.ready(summary)
     manager.keepAlive(workers)
+    Task {
+      try? await Task.sleep(for: .milliseconds(Self.lastConnectionsMilliseconds))
+      closeUnused()
+    }
+  }
+
+  private func closeUnused() {
+    unused?.close()
+    unused = nil
   }
 
   /// Where it serves.
@@ -164,6 +177,7 @@ actor RunningGate {
     try? await Task.sleep(for: .milliseconds(delayMilliseconds))
     for worker in workers { await worker.stopAccepting() }
     for socket in sockets { socket.stop() }
+    closeUnused()
     // What another process serves now is not kept open here: should it end, nobody is to wait in a queue that nobody looks at.
     sockets = []
     let deadline = Instant.now.advanced(byMilliseconds: configuration.drainTimeoutMilliseconds)
