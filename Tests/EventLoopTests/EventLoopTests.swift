@@ -1,5 +1,6 @@
 import Bytes
 import EventLoop
+import Fixtures
 import Glibc
 import Synchronization
 import Testing
@@ -237,9 +238,7 @@ func soon(_ loop: EventLoop) -> Instant { loop.now.advanced(byMilliseconds: 5_00
 
   @Test func aRefusedConnectionFailsBeforeAByteIsSent() async throws {
     let failure = try await onLoop { _, loop -> SocketFailure? in
-      let listener = try ListeningSocket(SocketAddress(host: "127.0.0.1", port: 0)!)
-      let address = listener.address
-      _ = consume listener
+      let address = SocketAddress(host: "127.0.0.1", port: try FreePort.next())!
       do throws(SocketFailure) {
         _ = try await Socket.connect(to: address, on: loop, until: soon(loop))
         return nil
