@@ -43,9 +43,10 @@ import Testing
     _ servers: UpstreamServers, by names: NameServer? = nil, on stage: isolated UpstreamStage,
     _ body: (isolated UpstreamStage) async throws -> Void
   ) async throws {
-    let monitor = try #require(UpstreamMonitor([servers], resolver: names?.resolver() ?? NameResolver()))
+    try #require(UpstreamMonitor.isNeeded(for: [servers.settings]))
+    let monitor = UpstreamMonitor(resolver: names?.resolver() ?? NameResolver())
     defer { monitor.loop.stop() }
-    await monitor.start()
+    await monitor.follow([servers])
     try await body(stage)
   }
 
@@ -267,8 +268,7 @@ import Testing
 
   @Test func anUpstreamOfAddressesThatAreNotCheckedNeedsNoMonitor() async throws {
     try await UpstreamStage.run { stage in
-      let monitor = UpstreamMonitor([stage.servers(stage.settings(80))])
-      #expect(monitor == nil)
+      #expect(!UpstreamMonitor.isNeeded(for: [stage.settings(80)]))
     }
   }
 }

@@ -12,34 +12,19 @@ public actor UpstreamMonitor {
   /// The loop, as the language asks for it.
   public nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
 
-  private var upstreams: [UpstreamServers]
+  private var upstreams: [UpstreamServers] = []
   private let resolver: NameResolver
 
-  /// A monitor of nothing, with its loop and threads: ``follow(_:)`` gives it what to watch. So that what the system may refuse is there
-  /// before it is needed.
+  /// A monitor of nothing, with its loop and threads: what the system may refuse is there before ``follow(_:)`` says what to watch.
+  /// `resolver` should be its own: a look-up that hangs holds up those behind it.
   public init(resolver: NameResolver = NameResolver()) {
     loop = EventLoop()
-    upstreams = []
     self.resolver = resolver
     loop.start(name: "upstreams")
   }
 
-  /// Starts watching; nil when there is nothing to watch: no name, and no health check. `resolver` should be its own: a look-up that
-  /// hangs holds up those behind it.
-  public init?(_ upstreams: [UpstreamServers], resolver: @autoclosure () -> NameResolver = NameResolver()) {
-    guard Self.isNeeded(for: upstreams.map(\.settings)) else { return nil }
-    loop = EventLoop()
-    self.upstreams = upstreams
-    self.resolver = resolver()
-    loop.start(name: "upstreams")
-  }
-
-  /// Looks the names up for the first time, and makes the first checks.
-  public func start() {
-    for upstream in upstreams { watch(upstream) }
-  }
-
-  /// Watches other upstreams from now on; those that are watched already go on as they are.
+  /// Watches these upstreams from now on: looks their names up and makes the first checks; those that are watched already go on as they
+  /// are.
   public func follow(_ upstreams: [UpstreamServers]) {
     for upstream in upstreams where !self.upstreams.contains(where: { $0 === upstream }) { watch(upstream) }
     self.upstreams = upstreams

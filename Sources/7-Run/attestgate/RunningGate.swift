@@ -75,7 +75,7 @@ actor RunningGate {
     limits = SharedLimits(memory: memory)
     let (registry, diagnostics) = (metrics, diagnostics)
     let upstreams = site.upstreams.map { UpstreamServers($0, registry: registry, diagnostics: diagnostics) }
-    monitor = UpstreamMonitor(upstreams)
+    if UpstreamMonitor.isNeeded(for: upstreams.map(\.settings)) { monitor = UpstreamMonitor() }
     var services = WorkerServices(
       upstreams: upstreams, verifier: verifier, accessLog: accessLog, diagnostics: diagnostics, limits: limits)
     services.certificates = try GateParts.certificates(configuration.listeners, tickets: tickets)
@@ -114,7 +114,7 @@ actor RunningGate {
     for warning in unused.warnings { diagnostics.note(.warning, warning) }
     certificates.start()
     let deadline = Instant.now.advanced(byMilliseconds: Self.storeWaitMilliseconds)
-    await monitor?.start()
+    await monitor?.follow(services.upstreams)
     if let admin { await admin.listener.start(admin.socket) }
     for worker in workers { await worker.open() }
     for worker in workers { await worker.waitForStore(until: deadline) }
