@@ -49,6 +49,14 @@ public final class ScriptedUpstream: Sendable {
     start()
   }
 
+  /// Answers `hello`; a request of `/slow` only once the latch is open.
+  public static func holdingSlow(until mayAnswer: Latch) -> Script {
+    { exchange in
+      if exchange.target == "/slow" { mayAnswer.wait() }
+      try exchange.answer("hello")
+    }
+  }
+
   /// Starts listening on a Unix socket.
   public init(unixPath: String, _ script: @escaping Script = { try $0.answer("hello") }) throws {
     self.script = script

@@ -62,10 +62,7 @@ import Testing
 
   @Test func whatHasBegunIsEndedByTheProcessThatBeganIt() throws {
     let mayAnswer = Latch()
-    let upstream = try ScriptedUpstream { exchange in
-      if exchange.target == "/slow" { mayAnswer.wait() }
-      try exchange.answer("hello")
-    }
+    let upstream = try ScriptedUpstream(ScriptedUpstream.holdingSlow(until: mayAnswer))
     defer { upstream.stop() }
     let gate = try GateProcess(ReloadTests.configuration(upstream: upstream.port))
     defer { gate.process.kill() }
@@ -135,10 +132,7 @@ import Testing
     _ body: (GateProcess, OtherProcess, ScriptedUpstream) throws -> Void
   ) throws {
     let mayAnswer = Latch()
-    let upstream = try ScriptedUpstream { exchange in
-      if exchange.target == "/slow" { mayAnswer.wait() }
-      try exchange.answer("hello")
-    }
+    let upstream = try ScriptedUpstream(ScriptedUpstream.holdingSlow(until: mayAnswer))
     defer { upstream.stop() }
     defer { mayAnswer.open() }
     let first = ReloadTests.configuration(upstream: upstream.port).replacing("5s", with: "60s")
@@ -194,10 +188,7 @@ import Testing
     let folder = try TemporaryFolder()
     let path = folder.file("gate.sock")
     let mayAnswer = Latch()
-    let upstream = try ScriptedUpstream { exchange in
-      if exchange.target == "/slow" { mayAnswer.wait() }
-      try exchange.answer("hello")
-    }
+    let upstream = try ScriptedUpstream(ScriptedUpstream.holdingSlow(until: mayAnswer))
     defer { upstream.stop() }
     defer { mayAnswer.open() }
     let gate = try GateProcess(ReloadTests.configuration(upstream: upstream.port).replacing("5s", with: "60s"))

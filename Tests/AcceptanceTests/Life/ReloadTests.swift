@@ -94,10 +94,7 @@ import Testing
     let mayAnswer = Latch()
     let other = try ScriptedUpstream { try $0.answer("other") }
     defer { other.stop() }
-    try withGate(script: { exchange in
-      if exchange.target == "/slow" { mayAnswer.wait() }
-      try exchange.answer("hello")
-    }) { gate, upstream in
+    try withGate(script: ScriptedUpstream.holdingSlow(until: mayAnswer)) { gate, upstream in
       let client = try gate.connect()
       try client.send("GET /slow HTTP/1.1\r\nHost: a\r\n\r\n")
       #expect(eventually { upstream.requests.count == 1 })

@@ -7,10 +7,7 @@ import Testing
   @Test(arguments: [("SIGSEGV", SIGSEGV), ("SIGBUS", SIGBUS), ("SIGILL", SIGILL), ("SIGABRT", SIGABRT)])
   func aCrashNamesTheRequestsThatWereServedAndDiesOfItsSignal(name: String, signal: Int32) throws {
     let release = Latch()
-    let upstream = try ScriptedUpstream { exchange in
-      if exchange.target == "/slow" { release.wait() }
-      try exchange.answer("done")
-    }
+    let upstream = try ScriptedUpstream(ScriptedUpstream.holdingSlow(until: release))
     defer {
       release.open()
       upstream.stop()

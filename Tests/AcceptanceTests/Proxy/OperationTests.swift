@@ -122,10 +122,7 @@ import Testing
 
   @Test(arguments: [SIGTERM, SIGQUIT]) func aDrainingGateEndsWhatItHasBegunAndTakesNothingNew(signal: Int32) throws {
     let mayAnswer = Latch()
-    try withProxy(script: { exchange in
-      if exchange.target == "/slow" { mayAnswer.wait() }
-      try exchange.answer("hello")
-    }) { gate, upstream in
+    try withProxy(script: ScriptedUpstream.holdingSlow(until: mayAnswer)) { gate, upstream in
       let idle = try gate.connect()
       _ = try idle.exchange(Self.get)
       let busy = try gate.connect()
